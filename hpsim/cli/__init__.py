@@ -1,0 +1,63 @@
+"""The command line: one small file per command, imported when the command is called, so that ``--help`` is instant."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from hpsim import __version__
+from hpsim.errors import HpsimError
+
+WRONG_INPUT = 2
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are named by ``module:attribute`` and imported when first used.
+
+    Parameters
+    ----------
+    commands_at : dict of str to (str, str)
+        Command name → (``module:attribute``, the one-line help shown in the list of commands).
+    """
+
+    def __init__(self, *args: object, commands_at: dict[str, tuple[str, str]], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.commands_at = commands_at
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands_at)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands_at:
+            return None
+        module, attribute = self.commands_at[cmd_name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in self.commands_at.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_at={
+        "calc": ("hpsim.cli.calc:calc", "Everything about one pipeline, from flags or a file."),
+        "sweep": ("hpsim.cli.sweep:sweep", "Run and inspect YAML sweeps."),
+    },
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="hpsim")
+def cli() -> None:
+    """Exact, compiled simulation of micro-batch pipelines with unequal stages."""
+
+
+def main() -> None:
+    """Entry point of the ``hpsim`` command: a user's mistake is one line on stderr and exit code 2."""
+    try:
+        cli(prog_name="hpsim")
+    except HpsimError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(WRONG_INPUT)

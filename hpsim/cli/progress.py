@@ -1,0 +1,111 @@
+"""How far a run is, on stderr: a bar on a terminal, elsewhere a plain line now and then."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from hpsim.sweep.run import Progress
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def progress_on_stderr(name: str) -> Iterator[Callable[[Progress], None]]:
+    """A function that shows the progress of the run ``name``; the bar disappears when the block ends."""
+    on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    with _bar() if on_terminal else _lines(name) as show:
+        yield _announcing_resume(name, show)
+
+
+def _announcing_resume(name: str, show: Callable[[Progress], None]) -> Callable[[Progress], None]:
+    announced = False
+
+    def announce_and_show(progress: Progress) -> None:
+        nonlocal announced
+        if progress.parts_recorded and not announced:
+            recorded = f"{progress.parts_recorded:,} of {progress.parts_total:,} parts are recorded"
+            click.echo(f"{name}: resuming, {recorded} and will be checked", err=True)
+        announced = True
+        show(progress)
+
+    return announce_and_show
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    from rich import progress as rich_progress
+    from rich.console import Console
+
+    bar = rich_progress.Progress(
+        rich_progress.BarColumn(bar_width=24),
+        rich_progress.TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    started = time.monotonic()
+    with bar:
+        task = bar.add_task("starting", total=None)
+
+        def show(progress: Progress) -> None:
+            bar.update(
+                task,
+                total=progress.parts_total,
+                completed=progress.parts_done + progress.parts_failed,
+                description=state(progress, time.monotonic() - started),
+            )
+
+        yield show
+
+
+@contextmanager
+def _lines(name: str) -> Iterator[Callable[[Progress], None]]:
+    started = time.monotonic()
+    next_line = started
+
+    def show(progress: Progress) -> None:
+        nonlocal next_line
+        now = time.monotonic()
+        if now >= next_line:
+            click.echo(f"{name}: {state(progress, now - started)}", err=True)
+            next_line = now + SECONDS_BETWEEN_LINES
+
+    yield show
+
+
+def state(progress: Progress, seconds: float) -> str:
+    """``progress`` in words, ``seconds`` after the start.
+
+    For instance ``3/954 chunks · 3.1 M points · 80.2 M points/s · 0:12 left``.
+    """
+    words = [
+        f"{progress.parts_done:,}/{progress.parts_total:,} chunks",
+        f"{_quantity(progress.points_done)} points",
+    ]
+    if progress.parts_failed:
+        words.append(f"{progress.parts_failed:,} failed")
+    if progress.points_computed and seconds > 0:
+        rate = progress.points_computed / seconds
+        words.append(f"{_quantity(rate)} points/s")
+        words.append(f"{_clock((progress.points_total - progress.points_done) / rate)} left")
+    return " · ".join(words)
+
+
+def _quantity(count: float) -> str:
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.{1 if count < 100 * size else 0}f} {letter}"
+    return f"{count:.0f}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"

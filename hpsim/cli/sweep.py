@@ -1,0 +1,113 @@
+"""``hpsim sweep``: run sweep files and look at what they mean."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hpsim.cli import LazyGroup
+from hpsim.errors import SweepFileError
+
+if TYPE_CHECKING:
+    from hpsim.sweep.estimate import Estimate
+
+settings_option = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the file; repeatable."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_at={
+        "run": ("hpsim.cli.sweep_run:run", "Run a sweep into a run folder, or resume it."),
+        "show": ("hpsim.cli.sweep:show", "The sweep with all defaults filled in, and its size."),
+        "config": ("hpsim.cli.sweep:config", "One configuration of a sweep."),
+        "schema": ("hpsim.cli.sweep:schema", "The JSON Schema of sweep files, for editors."),
+    },
+)
+def sweep() -> None:
+    """Run and inspect YAML sweeps."""
+
+
+@click.command()
+@click.argument("file")
+@settings_option
+@json_option
+def show(file: str, settings: tuple[str, ...], as_json: bool) -> None:
+    """Show what the sweep FILE (a path, or the name of a shipped sweep) means, without running it.
+
+    The output is itself a sweep file: the resolved form, with the size of the run in comments.
+    """
+    from hpsim.sweep.estimate import estimate
+    from hpsim.sweep.spec import load_sweep
+    from hpsim.sweep.yaml_file import dump
+
+    loaded = load_sweep(file, settings)
+    size, notes = estimate(loaded), loaded.rounding()
+    if as_json:
+        click.echo(json.dumps({"sweep": loaded.resolved(), "size": vars(size), "notes": notes}, indent=2))
+        return
+    click.echo(dump(loaded.resolved()), nl=False)
+    about = "about " if loaded.source == "sampled" else ""
+    for line in (*_size_lines(size, about), *(f"note: {note}" for note in notes)):
+        click.echo(f"# {line}")
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of sweep files."""
+    from hpsim.sweep.json_schema import sweep_json_schema
+
+    click.echo(json.dumps(sweep_json_schema(), indent=2, ensure_ascii=False))
+
+
+@click.command()
+@click.argument("file")
+@click.option("--id", "number", type=int, required=True, metavar="N", help="Number of the configuration, from 0.")
+@settings_option
+@json_option
+def config(file: str, number: int, settings: tuple[str, ...], as_json: bool) -> None:
+    """Print configuration N of the sweep FILE, regenerated alone."""
+    from hpsim.sweep.spec import load_sweep
+
+    loaded = load_sweep(file, settings)
+    if not 0 <= number < loaded.n_configs:
+        raise SweepFileError("--id", f"{number}", f"configurations of this sweep are 0 to {loaded.n_configs - 1}")
+    from hpsim.sweep.sample import configuration
+
+    values = configuration(loaded, number)
+    click.echo(json.dumps(values) if as_json else _aligned(values))
+
+
+def _size_lines(size: Estimate, about: str) -> list[str]:
+    return [
+        f"{_counted(size.configs, 'configuration')} in {_counted(size.chunks, 'chunk')}",
+        f"{_counted(size.points, 'point')} (configuration and number of micro-batches)",
+        f"{about}{_counted(size.cells, 'cell')} (micro-batch, stage and regime)",
+        f"about {_bytes(size.bytes)} of Parquet" if size.bytes else "no Parquet unless a check fails",
+    ]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count != 1 else ''}"
+
+
+def _bytes(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} TB"
+
+
+def _aligned(values: dict[str, Any]) -> str:
+    width = max(map(len, values))
+    lines = (f"{key:<{width}}  {_text(value)}" for key, value in values.items())
+    return "\n".join(lines)
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

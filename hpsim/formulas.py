@@ -1,0 +1,241 @@
+"""Every closed form of the paper, once.
+
+Notation: ``tau`` holds S service times, ``d`` and ``latency`` hold S-1 transfer times and extra travel times, one for
+each link (``None`` or empty: all zero); ``M`` is the number of micro-batches; all times share one unit. ``T_free``,
+``T_async`` and ``T_blocking`` are the makespans of Theorems 1, 2 and 3.
+
+Vectors are lists or tuples of ints, floats or Fractions, and then the result is such a number; or NumPy arrays of any
+leading shape whose last axis runs over the stages (or links), and then the result has the leading shape. ``M`` is an
+integer, or an integer array that broadcasts against the leading shape. Floats are computed in float64; integer arrays
+in int64, or as Python integers where int64 would overflow.
+
+Whether ``tau[s] + d[s]`` exceeds ``tau_max`` is decided exactly: plain floats are read by their shortest decimal form,
+so that ``tau=[0.1, 0.3], d=[0.2]`` is a tie; float arrays are compared as the binary numbers they hold.
+
+Only lengths, ``M`` and ``rho`` are checked (:class:`~hpsim.errors.PipelineError`); :class:`~hpsim.pipeline.Pipeline`
+checks the values.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hpsim.errors import PipelineError
+from hpsim.exact import exact
+from hpsim.vectors import (
+    Count,
+    Value,
+    Vector,
+    alike,
+    counted,
+    each,
+    headroom,
+    hold,
+    is_array,
+    largest,
+    operands,
+    same_kind,
+    scaled,
+    share,
+    shares,
+    times,
+    total,
+    width,
+)
+
+
+def chain_fill(occupancy: Vector, flight: Vector) -> Value:
+    """Time of the first micro-batch through the chain, ``sum(o) + sum(f)``."""
+    _, occupancy, flight = operands(1, occupancy=occupancy, flight=flight)
+    return total(occupancy) + total(flight)
+
+
+def chain_makespan(occupancy: Vector, flight: Vector, M: Count) -> Value:
+    """Makespan of the chain recurrence ``R[m][s] = max(R[m][s-1] + f[s-1], R[m-1][s]) + o[s]``.
+
+    ``T(M) = sum(o) + sum(f) + (M-1)·max(o)``; Theorems 1 to 3 are special cases.
+    """
+    count, occupancy, flight = operands(M, occupancy=occupancy, flight=flight)
+    return total(occupancy) + total(flight) + times(count - 1, largest(occupancy))
+
+
+def chain_parts(tau: Vector, d: Vector, overlap: Vector, latency: Vector = None) -> tuple[Vector, Vector]:
+    """Occupancy (S) and flight (S-1) of the chain when the share ``overlap`` of a transfer does not hold its sender.
+
+    ``o[s] = tau[s] + (1-overlap[s])·d[s]`` with ``o[S-1] = tau[S-1]``; ``f[s] = overlap[s]·d[s] + latency[s]``.
+    ``overlap`` is one number, S-1 numbers, or an array (…, S-1) or (…, 1).
+    """
+    overlap = shares("overlap", overlap, max(width(tau) - 1, 0))
+    _, tau, d, latency, overlap = operands(1, tau=tau, d=d, latency=latency, overlap=overlap)
+    if is_array(tau):
+        return alike(hold(tau, (1 - overlap) * d), overlap * d + latency)
+    held = [(1 - part) * transfer for part, transfer in zip(overlap, d, strict=True)]
+    flight = [part * transfer + extra for part, transfer, extra in zip(overlap, d, latency, strict=True)]
+    return hold(tau, held), flight
+
+
+def blocking_sigma(tau: Vector, d: Vector = None) -> Vector:
+    """Service times when a transfer holds its sender: ``sigma[s] = tau[s] + d[s]``, ``sigma[S-1] = tau[S-1]``."""
+    _, tau, d = operands(1, tau=tau, d=d)
+    return hold(tau, d)
+
+
+def makespan_free(tau: Vector, M: Count) -> Value:
+    """Theorem 1, no communication: ``(M-1)·tau_max + sum(tau)``."""
+    return makespan_partial(tau, M, None, 1)
+
+
+def makespan_async(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Value:
+    """Theorem 2, transfers overlap with the sender's work: ``sum(tau) + sum(d) + sum(latency) + (M-1)·tau_max``."""
+    return makespan_partial(tau, M, d, 1, latency)
+
+
+def makespan_blocking(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Value:
+    """Theorem 3, transfers hold the sender: ``(M-1)·sigma_max + sum(sigma) + sum(latency)``."""
+    return makespan_partial(tau, M, d, 0, latency)
+
+
+def makespan_partial(tau: Vector, M: Count, d: Vector, overlap: Vector, latency: Vector = None) -> Value:
+    """Makespan when the share ``overlap`` of each transfer overlaps with the sender's work and the rest holds it.
+
+    ``sum(tau) + sum(d) + sum(latency) + (M-1)·max(tau[s] + (1-overlap[s])·d[s])``; at most :func:`linear_blend`.
+    ``overlap`` as in :func:`chain_parts`.
+    """
+    occupancy, flight = chain_parts(tau, d, overlap, latency)
+    return chain_makespan(occupancy, flight, M)
+
+
+def linear_blend(tau: Vector, M: Count, rho: Value, d: Vector = None, latency: Vector = None) -> Value:
+    """The paper's reading of ``rho``: ``rho·T_async + (1-rho)·T_blocking``."""
+    share("rho", rho)
+    lower, upper = makespan_async(tau, M, d, latency), makespan_blocking(tau, M, d, latency)
+    return scaled(rho, lower) + scaled(1 - rho, upper)
+
+
+def gpipe_makespan(tau: Vector, M: Count) -> Value:
+    """The classic formula, every stage taken to be the slowest: ``T_c = (S+M-1)·tau_max``."""
+    count, tau = operands(M, tau=tau)
+    return times(count + (width(tau) - 1), largest(tau))
+
+
+def gpipe_bubble_ratio(S: int, M: Count) -> Value:
+    """Idle share of the classic schedule: ``(S-1)/(S+M-1)``."""
+    return (S - 1) / (counted(M) + (S - 1))
+
+
+def gpipe_overestimate(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Value:
+    """How far the classic formula lies above the asynchronous makespan, as a share: ``(T_c - T_async)/T_async``.
+
+    Without ``d`` and ``latency`` this is the over-estimate of Table 1, against ``T_free``.
+    """
+    actual = makespan_async(tau, M, d, latency)
+    return (gpipe_makespan(tau, M) - actual) / actual
+
+
+def homogeneity_bias(tau: Vector) -> Value:
+    """Corollary 1: ``T_c - T_free = sum(tau_max - tau[s])``, whatever ``M``."""
+    _, tau = operands(1, tau=tau)
+    if is_array(tau):
+        return total(each(largest(tau)) - tau)
+    return total([largest(tau) - time for time in tau])
+
+
+def full_bias_decomposition(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
+    """Corollary 3: ``T_c - T_async = sum(tau_max - tau[s]) - sum(d) - sum(latency)``; negative is an under-estimate."""
+    _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
+    return homogeneity_bias(tau) - total(d) - total(latency)
+
+
+def link_slack(tau: Vector) -> Vector:
+    """Slack of each link, ``tau_max - tau[s]`` for ``s < S-1``: a longer transfer starts the phase transition."""
+    return link_headroom(tau)
+
+
+def link_headroom(tau: Vector, d: Vector = None) -> Vector:
+    """How far each transfer is from the phase transition: ``tau_max - tau[s] - d[s]``, negative beyond it."""
+    _, tau, d = operands(1, tau=tau, d=d)
+    left = headroom(tau, d)
+    return left if is_array(left) else [same_kind(x, tau, d) for x in left]
+
+
+def phase_transition(tau: Vector, d: Vector = None) -> Value:
+    """Corollary 4: does communication enter the blocking slope, ``d[s] > tau_max - tau[s]`` for some link?"""
+    _, tau, d = operands(1, tau=tau, d=d)
+    left = headroom(tau, d)
+    return (left < 0).any(axis=-1) if is_array(left) else any(x < 0 for x in left)
+
+
+def overlap_gap(tau: Vector, M: Count, d: Vector = None) -> Value:
+    """Corollary 5: ``T_blocking - T_async = (M-1)·(sigma_max - tau_max)``, the most that overlap can gain."""
+    count, tau, d = operands(M, tau=tau, d=d)
+    return times(count - 1, _excess(tau, d))
+
+
+def effective_slope(tau: Vector, rho: Value = 1, d: Vector = None) -> Value:
+    """Steady time per micro-batch of the linear blend: ``tau_max + (1-rho)·(sigma_max - tau_max)``."""
+    share("rho", rho)
+    _, tau, d = operands(1, tau=tau, d=d)
+    return largest(tau) + scaled(1 - rho, _excess(tau, d))
+
+
+def overlap_ratio(tau: Vector, T_real: Value, M: Count, d: Vector = None, latency: Vector = None) -> Value:
+    """The paper's ``rho = (T_blocking - T_real)/(T_blocking - T_async)`` of a measured makespan.
+
+    Outside 0…1 when ``T_real`` lies outside the two bounds. On plain numbers computed exactly, then rounded once.
+
+    Raises
+    ------
+    PipelineError
+        Where it is 0/0: at ``M = 1``, and where there is no phase transition (in arrays: anywhere).
+    """
+    count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
+    _check_ratio_defined(count, phase_transition(tau, d))
+    if is_array(tau) or is_array(T_real):
+        return (makespan_blocking(tau, M, d, latency) - T_real) / overlap_gap(tau, M, d)
+    stages, transfers, extra = ([exact(x) for x in vector] for vector in (tau, d, latency))
+    below = makespan_blocking(stages, M, transfers, extra) - exact(T_real)
+    ratio = Fraction(below) / overlap_gap(stages, M, transfers)
+    return float(ratio) if any(isinstance(x, float) for x in (*tau, *d, *latency, T_real)) else ratio
+
+
+def asymptotic_throughput(tau: Vector, d: Vector = None, blocking: bool = False) -> Value:
+    """Proposition 1: micro-batches per unit of time as ``M`` grows, ``1/tau_max`` or, blocking, ``1/sigma_max``."""
+    _, tau, d = operands(1, tau=tau, d=d)
+    return 1 / largest(hold(tau, d) if blocking else tau)
+
+
+def crossover_batches(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
+    """The ``M`` at which fill equals steady state: ``M* = 1 + (sum(tau) + sum(d) + sum(latency))/tau_max``."""
+    _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
+    return 1 + (total(tau) + total(d) + total(latency)) / largest(tau)
+
+
+def utilization(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Vector:
+    """Share of the asynchronous makespan that each stage works: ``M·tau[s]/T_async(M)``."""
+    count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
+    makespan = makespan_async(tau, M, d, latency)
+    if is_array(tau):
+        return times(each(count), tau) / each(makespan)
+    return [count * time / makespan for time in tau]
+
+
+def graham_lower_bound(tau: Vector, M: Count) -> Value:
+    """``W/S + (1-1/S)·CP`` with work ``W = M·sum(tau)`` and critical path ``CP = sum(tau)``; never above ``T_free``."""
+    count, tau = operands(M, tau=tau)
+    return times(count + (width(tau) - 1), total(tau)) / width(tau)
+
+
+def _excess(tau: Vector, d: Vector) -> Value:
+    """``sigma_max - tau_max``, exactly 0 without a phase transition."""
+    left = headroom(tau, d)
+    if is_array(left):
+        return 0 - left.min(axis=-1, initial=0)
+    return same_kind(max([Fraction(0), *(-x for x in left)]), tau, d)
+
+
+def _check_ratio_defined(count: Count, phase: Value) -> None:
+    if (count == 1).any() if is_array(count) else count == 1:
+        raise PipelineError("M", "1", "rho is 0/0 with a single micro-batch; give the makespan of at least 2")
+    if not (phase.all() if is_array(phase) else phase):
+        found = "no phase transition, so T_blocking = T_async and rho is 0/0"
+        raise PipelineError("d", found, "some d[s] above its slack tau_max - tau[s]")

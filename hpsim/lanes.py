@@ -1,0 +1,89 @@
+"""Pipelines side by side in SIMD lanes: packing into blocks, and runs of any length in calls of bounded time.
+
+A block holds LANES pipelines of equal S; arrays over stages have shape (blocks, S, LANES). See
+:mod:`hpsim.kernels.chain` for the recurrence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hpsim.kernels import chain
+from hpsim.kernels.chain import LANES
+
+Array = np.ndarray[Any, Any]
+
+CELLS_PER_CALL = 2_000_000_000  # a few tenths of a second, so that an interrupt is answered soon
+
+
+def blocks_for(n: int) -> int:
+    """Number of blocks that hold ``n`` pipelines."""
+    return -(-n // LANES)
+
+
+def pack(rows: Array) -> Array:
+    """Rows (n, k), one a pipeline, as blocks (blocks, k, LANES); lanes left over are zero."""
+    n, k = rows.shape
+    padded = np.zeros((blocks_for(n) * LANES, k))
+    padded[:n] = rows
+    return np.ascontiguousarray(padded.reshape(blocks_for(n), LANES, k).transpose(0, 2, 1))
+
+
+def unpack(lanes: Array, n: int) -> Array:
+    """Blocks (blocks, k, LANES) as the first ``n`` rows (n, k)."""
+    blocks, k, _ = lanes.shape
+    return lanes.transpose(0, 2, 1).reshape(blocks * LANES, k)[:n]
+
+
+def makespans(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array) -> Array:
+    """Makespans by the chain recurrence.
+
+    Parameters
+    ----------
+    tau : (blocks, S, LANES)
+        Service times.
+    d, latency : (blocks, S-1, LANES)
+        Transfer times, and travel times that occupy nothing.
+    overlap : (blocks, 1, LANES) or (blocks, S-1, LANES)
+        Share of each transfer that does not hold its sender.
+    stops : (n,) int64, ascending, at least 1
+        Numbers of micro-batches.
+
+    Returns
+    -------
+    (n, blocks, LANES) array
+        ``out[j]``: the completion of micro-batch ``stops[j] - 1`` at the last stage.
+    """
+    blocks, n_stages, _ = tau.shape
+    short = n_stages <= chain.LONGEST_SHORT
+    width = n_stages if short else -(-n_stages // chain.GROUP) * chain.GROUP
+    occupancy, flight, completion = np.zeros((3, blocks, width, LANES))
+    chain.hold_and_travel(tau, d, latency, overlap, occupancy, flight)
+    out = np.empty((len(stops), blocks, LANES))
+    for done, first, last, segment in _segments(stops, occupancy.size):
+        target = out[first:last] if last - first == len(segment) else np.empty((len(segment), blocks, LANES))
+        if short:
+            chain.advance_short((0,) * n_stages, occupancy, flight, completion, done, segment, target)
+        else:
+            chain.advance_long(occupancy, flight, completion, done, segment, target)
+        out[first:last] = target[: last - first]
+    return out
+
+
+def _segments(stops: Array, cells_per_microbatch: int) -> Iterator[tuple[int, int, int, Array]]:
+    """Cut a run into calls of at most about CELLS_PER_CALL cells.
+
+    Yields (micro-batches done before, first and last index of the stops reached, micro-batch counts to advance to); a
+    count beyond the stops reached is where the call ends between two stops.
+    """
+    reach = max(2, CELLS_PER_CALL // max(cells_per_microbatch, 1))
+    done = first = 0
+    while first < len(stops):
+        last = int(np.searchsorted(stops, done + reach, side="right"))
+        end = done + reach if last < len(stops) else int(stops[-1])
+        segment = stops[first:last] if last > first and stops[last - 1] == end else np.append(stops[first:last], end)
+        yield done, first, last, segment
+        done, first = end, last

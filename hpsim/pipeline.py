@@ -1,0 +1,271 @@
+"""One pipeline: its stages and links, checked once, and every closed form about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from hpsim import formulas
+from hpsim.errors import PipelineError
+from hpsim.exact import Number, NumberLike, exact, number
+from hpsim.vectors import counted, in_short
+
+_TIME = "a time of at least 0, such as 1.13 or 1/3"
+_SHARE = "a share from 0 (blocking) to 1 (fully overlapped)"
+
+
+@dataclass(frozen=True, init=False)
+class Pipeline:
+    """A chain of S stages, each passing every micro-batch on to the next.
+
+    Parameters
+    ----------
+    tau : S numbers
+        Service time of each stage, at least 0, not all 0.
+    d : S-1 numbers, optional
+        Transfer time of each link; ``None`` or empty: no communication.
+    latency : S-1 numbers, optional
+        Extra travel time of each link, which occupies nobody.
+
+    All times share one unit. Floats and integers stay what they are; text (``"0.1"``, ``"1/3"``) and decimals become
+    Fractions, and with them results are exact.
+
+    Raises
+    ------
+    PipelineError
+        Naming the first value that makes no sense.
+
+    Examples
+    --------
+    >>> p = Pipeline([0.5, 1, 1, 5])
+    >>> p.async_(8), p.gpipe(8), p.bias()
+    (42.5, 55, 12.5)
+    """
+
+    tau: tuple[Number, ...]
+    d: tuple[Number, ...]
+    latency: tuple[Number, ...]
+
+    def __init__(
+        self,
+        tau: Iterable[NumberLike],
+        d: Iterable[NumberLike] | None = None,
+        latency: Iterable[NumberLike] | None = None,
+    ) -> None:
+        stages = _read_times("tau", tau)
+        if not stages:
+            raise PipelineError("tau", "no value", "one service time for each stage, for example [1.13, 2.90, 2.62]")
+        if not any(stages):
+            raise PipelineError("tau", "every service time is 0", "at least one above 0")
+        object.__setattr__(self, "tau", stages)
+        object.__setattr__(self, "d", _read_links("d", d, len(stages)))
+        object.__setattr__(self, "latency", _read_links("latency", latency, len(stages)))
+        bottleneck, fill = float(max(stages)), self._fill()
+        if not all(map(math.isfinite, (1 / bottleneck, fill / bottleneck, fill * (self.S + 1)))):
+            raise PipelineError("tau", "times too long, too short or too unequal for float64", "another unit of time")
+
+    @property
+    def S(self) -> int:
+        """Number of stages."""
+        return len(self.tau)
+
+    @property
+    def tau_max(self) -> Number:
+        """The longest service time."""
+        return max(self.tau)
+
+    @property
+    def sigma(self) -> tuple[Number, ...]:
+        """Service times when a transfer holds its sender: ``tau[s] + d[s]``, the last stage's ``tau[S-1]``."""
+        return tuple(formulas.blocking_sigma(self.tau, self.d))
+
+    @property
+    def sigma_max(self) -> Number:
+        """The longest of ``sigma``."""
+        return max(self.sigma)
+
+    def free(self, M: int) -> Number:
+        """Theorem 1: makespan without communication."""
+        makespan: Number = formulas.makespan_free(self.tau, self._count(M))
+        return makespan
+
+    def async_(self, M: int) -> Number:
+        """Theorem 2: makespan when transfers overlap with the sender's work."""
+        makespan: Number = formulas.makespan_async(self.tau, self._count(M), self.d, self.latency)
+        return makespan
+
+    def block(self, M: int) -> Number:
+        """Theorem 3: makespan when transfers hold the sender."""
+        makespan: Number = formulas.makespan_blocking(self.tau, self._count(M), self.d, self.latency)
+        return makespan
+
+    def partial(self, M: int, overlap: NumberLike | Iterable[NumberLike]) -> Number:
+        """Makespan when the share ``overlap`` of a transfer, one for all links or one for each, holds nobody."""
+        shares = _read_overlap(overlap)
+        makespan: Number = formulas.makespan_partial(self.tau, self._count(M), self.d, shares, self.latency)
+        return makespan
+
+    def gpipe(self, M: int) -> Number:
+        """The classic formula ``(S+M-1)·tau_max``, every stage taken to be the slowest."""
+        makespan: Number = formulas.gpipe_makespan(self.tau, self._count(M))
+        return makespan
+
+    def bias(self) -> Number:
+        """Corollary 1: what the classic formula adds to the makespan without communication, whatever ``M``."""
+        bias: Number = formulas.homogeneity_bias(self.tau)
+        return bias
+
+    def full_bias(self) -> Number:
+        """Corollary 3: the classic formula minus ``async_(M)``, whatever ``M``; negative is an under-estimate."""
+        bias: Number = formulas.full_bias_decomposition(self.tau, self.d, self.latency)
+        return bias
+
+    def phase(self) -> bool:
+        """Corollary 4: does some transfer exceed the slack of its link, so that blocking costs throughput? Exact."""
+        return bool(formulas.phase_transition(self.tau, self.d))
+
+    def bottleneck(self, blocking: bool = False) -> tuple[int, ...]:
+        """Indices of all stages that attain ``tau_max`` or, blocking, ``sigma_max``; ties are decided exactly."""
+        occupancy = [exact(time) for time in self.tau]
+        if blocking:
+            occupancy = formulas.blocking_sigma(occupancy, [exact(transfer) for transfer in self.d])
+        return tuple(s for s, time in enumerate(occupancy) if time == max(occupancy))
+
+    def slack(self) -> tuple[Number, ...]:
+        """``tau_max - tau[s]`` of each link: the phase transition starts where a transfer exceeds it."""
+        return tuple(formulas.link_slack(self.tau))
+
+    def headroom(self) -> tuple[Number, ...]:
+        """``slack[s] - d[s]`` of each link, negative for a transfer beyond the phase transition; the sign is exact."""
+        return tuple(formulas.link_headroom(self.tau, self.d))
+
+    def utilization(self, M: int) -> tuple[Number, ...]:
+        """Share of ``async_(M)`` that each stage works."""
+        return tuple(formulas.utilization(self.tau, self._count(M), self.d, self.latency))
+
+    def overlap_gap(self, M: int) -> Number:
+        """Corollary 5: ``block(M) - async_(M)``, the most that overlap can gain; exactly 0 without phase transition."""
+        gap: Number = formulas.overlap_gap(self.tau, self._count(M), self.d)
+        return gap
+
+    def slope(self, rho: NumberLike = 1.0) -> Number:
+        """Steady time per micro-batch of the linear blend ``rho·async + (1-rho)·blocking``."""
+        slope: Number = formulas.effective_slope(self.tau, _read_number("rho", rho, _SHARE), self.d)
+        return slope
+
+    def throughput(self, blocking: bool = False) -> Number:
+        """Proposition 1: micro-batches per unit of time as ``M`` grows."""
+        rate: Number = formulas.asymptotic_throughput(self.tau, self.d, blocking)
+        return rate
+
+    def crossover(self) -> Number:
+        """``M* = 1 + fill/tau_max``, where fill equals steady state."""
+        batches: Number = formulas.crossover_batches(self.tau, self.d, self.latency)
+        return batches
+
+    def overlap_ratio(self, T_real: NumberLike, M: int) -> Number:
+        """The paper's ``rho`` of a measured makespan: 1 at ``async_(M)``, 0 at ``block(M)``.
+
+        Raises
+        ------
+        PipelineError
+            Where it is undefined: at ``M = 1``, and where there is no phase transition.
+        """
+        measured, count = _read_time("T_real", T_real), self._count(M)
+        try:
+            ratio: Number = formulas.overlap_ratio(self.tau, measured, count, self.d, self.latency)
+        except OverflowError:
+            raise PipelineError("T_real", f"{measured} makes rho overflow float64", "a makespan of this run") from None
+        return ratio
+
+    def analyze(self, M: int, rho: NumberLike | None = None) -> dict[str, Any]:
+        """Everything about this pipeline with ``M`` micro-batches.
+
+        The keys of the reference tool, plus ``latency``, the bottlenecks, and what is known per stage and per link.
+        ``rho`` (default 1) belongs to ``effective_slope`` and ``T_linear_blend``. Shares are shares, not per cent.
+        """
+        M = self._count(M)
+        share = _read_number("rho", 1 if rho is None else rho, _SHARE)
+        return {
+            "S": self.S,
+            "M": M,
+            "tau": list(self.tau),
+            "d": list(self.d),
+            "latency": list(self.latency),
+            "tau_max": self.tau_max,
+            "sigma_max": self.sigma_max,
+            "T_free": self.free(M),
+            "T_async": self.async_(M),
+            "T_block": self.block(M),
+            "T_gpipe": self.gpipe(M),
+            "homogeneity_bias": self.bias(),
+            "full_bias": self.full_bias(),
+            "phase_transition": self.phase(),
+            "overlap_gap": self.overlap_gap(M),
+            "effective_slope": self.slope(share),
+            "asymptotic_throughput_async": self.throughput(),
+            "asymptotic_throughput_blocking": self.throughput(blocking=True),
+            "crossover_batches": self.crossover(),
+            "T_linear_blend": formulas.linear_blend(self.tau, M, share, self.d, self.latency),
+            "gpipe_overestimate": formulas.gpipe_overestimate(self.tau, M, self.d, self.latency),
+            "gpipe_bubble_ratio": formulas.gpipe_bubble_ratio(self.S, M),
+            "graham_lower_bound": formulas.graham_lower_bound(self.tau, M),
+            "bottleneck_async": list(self.bottleneck()),
+            "bottleneck_blocking": list(self.bottleneck(blocking=True)),
+            "utilization": list(self.utilization(M)),
+            "link_slack": list(self.slack()),
+            "link_headroom": list(self.headroom()),
+        }
+
+    def _fill(self) -> float:
+        return sum(float(time) for time in (*self.tau, *self.d, *self.latency))
+
+    def _count(self, M: object) -> int:
+        if getattr(M, "ndim", 0):
+            raise PipelineError("M", in_short(M), "one whole number; hpsim.formulas takes arrays")
+        count = int(counted(M))
+        if not math.isfinite(float(count + self.S) * self._fill()):
+            raise PipelineError("M", f"{in_short(count)}, a makespan beyond float64", "fewer micro-batches")
+        return count
+
+
+def _read_links(name: str, values: object, stages: int) -> tuple[Number, ...]:
+    times = () if values is None else _read_times(name, values)
+    if times and len(times) != stages - 1:
+        found = f"{len(times)} values for {stages} stages"
+        raise PipelineError(name, found, f"S-1 = {stages - 1}, one for each link between neighbours, or none at all")
+    return times or (0,) * (stages - 1)
+
+
+def _read_times(name: str, values: object) -> tuple[Number, ...]:
+    return tuple(_read_time(f"{name}[{s}]", value) for s, value in enumerate(_as_tuple(name, values)))
+
+
+def _read_time(place: str, value: object) -> Number:
+    time = _read_number(place, value, _TIME)
+    if time < 0:
+        raise PipelineError(place, f"{in_short(value)} is negative", _TIME)
+    return time
+
+
+def _read_overlap(overlap: object) -> Number | list[Number]:
+    if isinstance(overlap, str) or not hasattr(overlap, "__iter__") or getattr(overlap, "ndim", 1) == 0:
+        return _read_number("overlap", overlap, _SHARE)
+    return [_read_number(f"overlap[{s}]", share, _SHARE) for s, share in enumerate(_as_tuple("overlap", overlap))]
+
+
+def _read_number(place: str, value: object, allowed: str) -> Number:
+    try:
+        return number(value)
+    except ValueError as fault:
+        raise PipelineError(place, str(fault), allowed) from None
+
+
+def _as_tuple(name: str, values: object) -> tuple[object, ...]:
+    unordered = isinstance(values, (str, bytes, Mapping, AbstractSet))
+    if unordered or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        raise PipelineError(name, f"{in_short(values)} is no list of numbers", "a list, tuple or array of numbers")
+    return tuple(values)

@@ -1,0 +1,124 @@
+"""How stages and links interact: one frozen dataclass with independent knobs, and the regimes that have names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hpsim import formulas
+from hpsim.errors import RegimeError
+from hpsim.exact import NumberLike, number
+from hpsim.vectors import Vector, in_short, width
+
+NAMES = ("free", "async", "blocking", "partial")
+
+
+@dataclass(frozen=True)
+class Regime:
+    """The rules by which a pipeline runs.
+
+    Attributes
+    ----------
+    overlap : number or sequence of numbers, default 1
+        Share of each transfer that overlaps with the sender's work, 0…1, for all links or one for each (S-1): at 1 a
+        transfer holds nobody (Theorem 2), at 0 it holds its sender throughout (Theorem 3). Text is read exactly.
+    communication : bool, default True
+        False leaves transfers and latencies out altogether (Theorem 1).
+
+    Raises
+    ------
+    RegimeError
+        When a knob has no meaning.
+    """
+
+    overlap: NumberLike | Sequence[NumberLike] = 1
+    communication: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "overlap", _read_overlap(self.overlap))
+        if not isinstance(self.communication, bool):
+            raise RegimeError("communication", in_short(self.communication), "true or false")
+        if not self.communication and self.overlap != 1:
+            raise RegimeError("overlap", f"{self.overlap} without communication", "leave overlap out")
+
+    def chain(self, tau: Vector, d: Vector = None, latency: Vector = None) -> tuple[Vector, Vector]:
+        """Occupancy (S) and flight (S-1) of ``R[m][s] = max(R[m][s-1] + f[s-1], R[m-1][s]) + o[s]``.
+
+        Parameters
+        ----------
+        tau, d, latency : sequences or arrays, last axis S, S-1 and S-1
+            Times in one unit, as :mod:`hpsim.formulas` takes them.
+
+        Returns
+        -------
+        tuple
+            ``o[s] = tau[s] + (1-overlap[s])·d[s]`` and ``f[s] = overlap[s]·d[s] + latency[s]``, lists from sequences
+            and arrays from arrays; without communication ``o = tau`` and ``f = 0``.
+
+        Raises
+        ------
+        RegimeError
+            When ``overlap`` is given per link for another number of links.
+        """
+        if not self.communication:
+            return formulas.chain_parts(tau, None, 1)
+        links = width(tau) - 1
+        if isinstance(self.overlap, tuple) and len(self.overlap) != links:
+            raise RegimeError("overlap", f"{len(self.overlap)} values for {links} links", "one, or one for each link")
+        return formulas.chain_parts(tau, d, self.overlap, latency)
+
+
+def PARTIAL(rho: NumberLike | Sequence[NumberLike]) -> Regime:
+    """The share ``rho`` of each transfer overlaps with the sender's work: for all links, or one value for each.
+
+    Raises
+    ------
+    RegimeError
+        When a share lies outside 0…1.
+    """
+    return Regime(overlap=rho)
+
+
+def named(name: str, rho: NumberLike | Sequence[NumberLike] | None = None) -> Regime:
+    """The regime of this name, one of :data:`NAMES`. ``rho`` is the overlapped share of ``partial``; others ignore it.
+
+    Raises
+    ------
+    RegimeError
+        For another name, and for ``partial`` without ``rho``.
+    """
+    if name == "partial":
+        if rho is None:
+            raise RegimeError("regime", "'partial' without rho", "give the overlapped share, for example rho=0.5")
+        return PARTIAL(rho)
+    if name not in _WITHOUT_RHO:
+        near = difflib.get_close_matches(str(name).lower(), NAMES, n=1, cutoff=0.5)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise RegimeError("regime", f"{in_short(name)} is unknown", f"one of {', '.join(NAMES)}{hint}")
+    return _WITHOUT_RHO[name]
+
+
+def _read_overlap(overlap: object) -> object:
+    if isinstance(overlap, (list, tuple)) or getattr(overlap, "ndim", 0) == 1:
+        shares: Iterable[object] = overlap  # type: ignore[assignment]
+        return tuple(_read_share(f"overlap[{s}]", share) for s, share in enumerate(shares))
+    return _read_share("overlap", overlap)
+
+
+def _read_share(place: str, share: object) -> int | float | Fraction:
+    try:
+        value = number(share)
+    except ValueError as fault:
+        raise RegimeError(place, str(fault), "a share from 0 (blocking) to 1 (fully overlapped)") from None
+    if not 0 <= value <= 1:
+        raise RegimeError(place, in_short(share), "a share from 0 (blocking) to 1 (fully overlapped)")
+    return value
+
+
+FREE = Regime(communication=False)
+ASYNC = Regime()
+BLOCKING = Regime(overlap=0)
+
+_WITHOUT_RHO = {"free": FREE, "async": ASYNC, "blocking": BLOCKING}

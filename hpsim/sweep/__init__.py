@@ -1,0 +1,1 @@
+"""A YAML sweep, from its file to a finished run folder."""

@@ -1,0 +1,140 @@
+"""Every column of a run's Parquet tables, declared once: its type, its unit and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow
+
+REGIME = "{regime}"
+TIME = "time"
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column, or with ``{regime}`` in its name one column for each regime of the sweep.
+
+    Attributes
+    ----------
+    name : str
+        Column name, or template such as ``T_{regime}``.
+    type : str
+        Arrow type: ``int32``, ``int64``, ``float64``, ``bool``, ``string`` or ``list<float64>``.
+    unit : str
+        ``time`` (the user's own time unit) or ``none``.
+    meaning : str
+        One sentence.
+    nullable : bool
+        Whether the value may be missing.
+    few : bool
+        Whether a part holds few distinct values, so that a dictionary makes it smaller.
+    """
+
+    name: str
+    type: str
+    unit: str
+    meaning: str
+    nullable: bool = False
+    few: bool = False
+
+
+_CONFIG_ID = Column("config_id", "int64", NONE, "Number of the configuration in the sweep, from 0.")
+_S = Column("S", "int32", NONE, "Number of stages.", few=True)
+_TAU = Column("tau", "list<float64>", TIME, "Service time of each stage (S values).")
+_D = Column("d", "list<float64>", TIME, "Transfer time of each link (S - 1 values).")
+_LATENCY = Column(
+    "latency", "list<float64>", TIME, "Travel time of each link that occupies nothing (S - 1 values).", few=True
+)
+_RHO = Column(
+    "rho",
+    "float64",
+    NONE,
+    "Share of each transfer overlapped with the sender's work; missing when the sweep has no regime `partial`.",
+    nullable=True,
+    few=True,
+)
+_SCALE = Column(
+    "scale",
+    "int64",
+    NONE,
+    "Common denominator of the times, which were simulated as integers of 1/scale; 1 when sampled.",
+    few=True,
+)
+
+_CONFIGS = (
+    _CONFIG_ID,
+    _S,
+    _TAU,
+    _D,
+    _LATENCY,
+    _RHO,
+    _SCALE,
+    Column("tau_max", "float64", TIME, "Largest service time: the bottleneck."),
+    Column("tau_sum", "float64", TIME, "Sum of the service times."),
+    Column("d_sum", "float64", TIME, "Sum of the transfer times."),
+    Column("sigma_max", "float64", TIME, "Largest tau[s] + d[s], with d = 0 after the last stage."),
+    Column("bias", "float64", TIME, "Sum of tau_max - tau[s]: the excess of the GPipe formula without communication."),
+    Column("phase", "bool", NONE, "Phase transition: whether sigma_max > tau_max."),
+)
+
+_POINTS = (
+    _CONFIG_ID,
+    _S,
+    Column("M", "int64", NONE, "Number of micro-batches.", few=True),
+    Column("T_gpipe", "float64", TIME, "Makespan by the classic GPipe formula, (S + M - 1) tau_max."),
+    Column("T_{regime}", "float64", TIME, "Makespan in this regime, by the recurrence."),
+    Column("closed_{regime}", "float64", TIME, "Makespan in this regime, by the closed form."),
+    Column(
+        "rel_err_{regime}",
+        "float64",
+        NONE,
+        "Distance of recurrence and closed form in this regime, relative to the closed form.",
+        few=True,
+    ),
+)
+
+_VIOLATIONS = (
+    *_POINTS,
+    _TAU,
+    _D,
+    _LATENCY,
+    _RHO,
+    _SCALE,
+    Column("claim", "string", NONE, "The claim that does not hold at this point.", few=True),
+)
+
+TABLES: dict[str, tuple[Column, ...]] = {"configs": _CONFIGS, "points": _POINTS, "violations": _VIOLATIONS}
+
+
+def columns(table: str, regimes: Sequence[str]) -> list[Column]:
+    """The columns of ``table`` in order; those of a regime stand together, regimes in the order given."""
+    declared = TABLES[table]
+    per_regime = [column for column in declared if REGIME in column.name]
+    resolved: list[Column] = []
+    for column in declared:
+        if column not in per_regime:
+            resolved.append(column)
+        elif column is per_regime[0]:
+            resolved += [replace(c, name=c.name.replace(REGIME, name)) for name in regimes for c in per_regime]
+    return resolved
+
+
+def schema(table: str, regimes: Sequence[str]) -> pyarrow.Schema:
+    """The Arrow schema of ``table`` (``configs``, ``points`` or ``violations``) for these regimes."""
+    import pyarrow
+
+    types = {
+        "int32": pyarrow.int32(),
+        "int64": pyarrow.int64(),
+        "float64": pyarrow.float64(),
+        "bool": pyarrow.bool_(),
+        "string": pyarrow.string(),
+        "list<float64>": pyarrow.list_(pyarrow.float64()),
+    }
+    return pyarrow.schema(
+        [pyarrow.field(c.name, types[c.type], nullable=c.nullable) for c in columns(table, regimes)],
+    )

@@ -1,0 +1,119 @@
+"""Whether float64 can carry every total of a sweep exactly, decided from bounds before anything runs.
+
+Sums and maxima of whole numbers are exact in float64 up to 2^53. In exact arithmetic all times are whole numbers of a
+grid unit: 2^-resolution when sampled, 1/scale from files; a sixteenth of that with ``partial``, whose shares are
+multiples of 1/16. The largest totals are the GPipe formula ``(S+M-1) tau_max`` and the blocking makespan with latency,
+``sum(sigma) + sum(latency) + (M-1) sigma_max``; every other total of a sweep lies below one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from hpsim.sweep.distribution import Distribution
+from hpsim.sweep.fields import refusal, shown
+from hpsim.sweep.grid import Each, Grid, entries
+from hpsim.sweep.pipelines_file import PipelineEntry
+
+LIMIT = 2**53
+RHO_PARTS = 16
+
+
+def check_sampled(stages: int, M: int, times: dict[str, Distribution], resolution: int | None, partial: bool) -> None:
+    """Refuse a sampled sweep whose totals may leave the grid; ``resolution`` is None in float64 arithmetic.
+
+    ``times`` holds the distributions of ``tau``, ``d`` and ``latency``. A draw never exceeds the upper end rounded up
+    to the grid. Edge cases move ``tau`` and ``sigma`` only within their bounds, so they need no bound of their own.
+    """
+    unit = Fraction(1, 2**resolution) if resolution is not None else None
+    tau_max = _highest("tau", times["tau"], Fraction(1), unit)
+    d_max = _highest("d", times["d"], tau_max, unit)
+    latency_max = _highest("latency", times["latency"], tau_max, unit)
+    links = stages - 1
+    total = max(
+        (stages + M - 1) * tau_max,
+        stages * tau_max + links * (d_max + latency_max) + (M - 1) * (tau_max + d_max),
+    )
+    reach = f"S = {stages}, M = {M}, tau up to {_about(tau_max)}, d up to {_about(d_max)}"
+    advice = f"lower microbatches, the resolution ({resolution}) or the upper ends of tau and d"
+    _within(total, unit, partial, ("tau",), reach, advice)
+
+
+def check_pipelines(pipelines: Sequence[PipelineEntry], M: int, exact: bool, partial: bool) -> None:
+    """Refuse a pipeline whose totals, in units of 1 over its own common denominator, leave float64."""
+    for index, entry in enumerate(pipelines):
+        sigma = [t + d for t, d in zip(entry.tau, [*entry.d, Fraction(0)], strict=True)]
+        total = max(
+            (entry.S + M - 1) * max(entry.tau),
+            sum(sigma) + sum(entry.latency) + (M - 1) * max(sigma),
+        )
+        reach = f"pipeline {entry.name[:60]!r}, M = {M}, common denominator {_about(Fraction(entry.scale))}"
+        unit = Fraction(1, entry.scale) if exact else None
+        _within(total, unit, partial, ("pipelines", index), reach, "lower microbatches or use rounder times")
+
+
+def check_grid(grid: Grid, M: int, exact: bool, partial: bool) -> None:
+    """Refuse a grid whose totals, in units of 1 over the common denominator of all its times, leave float64."""
+    S = max(grid.stages)
+    tau_max = max(entries(grid.tau))
+    d_max, latency_max = (max(entries(axis), default=Fraction(0)) for axis in (grid.d, grid.latency))
+    vectors = [] if isinstance(grid.tau, Each) else grid.tau
+    tau_sum = max((sum(v, Fraction(0)) for v in vectors if isinstance(v, tuple)), default=S * tau_max)
+    links = S - 1
+    total = max((S + M - 1) * tau_max, tau_sum + links * (d_max + latency_max) + (M - 1) * (tau_max + d_max))
+    reach = f"S = {S}, M = {M}, common denominator {_about(Fraction(grid.scale))}"
+    unit = Fraction(1, grid.scale) if exact else None
+    _within(total, unit, partial, ("grid",), reach, "lower microbatches or use rounder times")
+
+
+def check_sixteenths(shares: Sequence[Fraction], path: Sequence[str | int]) -> None:
+    """Refuse a share of the list at ``path`` that exact arithmetic cannot hold."""
+    for index, share in enumerate(shares):
+        parts = share * RHO_PARTS
+        if parts.denominator != 1:
+            around = [shown(Fraction(n, RHO_PARTS)) for n in (math.floor(parts), math.ceil(parts))]
+            allowed = f"allowed in exact arithmetic: multiples of 1/16, nearest are {around[0]} and {around[1]}"
+            raise refusal(
+                (*path, index), f"{shown(share)} is not a multiple of 1/16", f"{allowed}, or arithmetic: float64"
+            )
+
+
+def _highest(key: str, distribution: Distribution, tau_max: Fraction, unit: Fraction | None) -> Fraction:
+    """The largest time that a draw can become."""
+    high = distribution.high * (tau_max if distribution.times else 1)
+    if unit is None or high == 0:
+        return high
+    if high < unit:
+        found = f"never above {_about(high)}, less than one grid unit, {_about(unit)}"
+        raise refusal((key,), found, "allowed: larger times, a higher resolution, or arithmetic: float64")
+    return math.ceil(high / unit) * unit
+
+
+def _within(
+    total: Fraction, unit: Fraction | None, partial: bool, path: Sequence[str | int], reach: str, advice: str
+) -> None:
+    """Refuse a total that is beyond 2^53 grid units, or without a grid beyond the range of float64."""
+    if unit is None:
+        if total > 2**1000:
+            raise refusal(path, f"totals beyond the range of float64 ({reach})", "allowed: smaller times")
+        return
+    if unit < Fraction(1, LIMIT):
+        raise refusal(path, f"a grid finer than 2^-53 ({reach})", f"allowed: {advice}, or arithmetic: float64")
+    units = total / unit * (RHO_PARTS if partial else 1)
+    if units > LIMIT:
+        sixteenths = " of 1/16, for partial" if partial else ""
+        found = f"totals may reach {_about(units)} grid units{sixteenths}, beyond 2^53 = {LIMIT} ({reach})"
+        raise refusal(path, found, f"{advice}, or say arithmetic: float64")
+
+
+def _about(value: Fraction) -> str:
+    """A number for reading: exact when short, else four digits."""
+    text = shown(value)
+    if len(text) <= 12 and "/" not in text:
+        return text
+    try:
+        return f"{float(value):.4g}"
+    except OverflowError:
+        return f"10^{len(str(value.numerator // value.denominator)) - 1}"

@@ -1,0 +1,261 @@
+"""A sweep from start to finish: every chunk that is not finished is computed, written and recorded; totals add up."""
+
+from __future__ import annotations
+
+import platform
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hpsim.errors import HpsimError
+from hpsim.sweep.executors import Interrupted, available_cpus, run_all
+from hpsim.sweep.store import RunFolder
+from hpsim.sweep.totals import Totals
+
+if TYPE_CHECKING:
+    from hpsim.sweep.spec import Sweep
+
+VIOLATIONS_REPORTED = 5
+FAILURES_REPORTED = 5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes
+    ----------
+    parts_recorded : int
+        Parts that had a record when this session started.
+    parts_done, parts_failed, parts_total : int
+        Parts finished by now (in this session or before), failed in this session, and in the whole sweep.
+    points_done, points_computed, points_total : int
+        Points of the finished parts, those of them computed in this session, and those of the whole sweep.
+    """
+
+    parts_recorded: int
+    parts_done: int
+    parts_failed: int
+    parts_total: int
+    points_done: int
+    points_computed: int
+    points_total: int
+
+
+@dataclass(frozen=True)
+class FailedChunk:
+    """A chunk that raised an unexpected error: its number, its configurations, and the error with its line of code."""
+
+    index: int
+    configs: range
+    error: str
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What a run came to.
+
+    Attributes
+    ----------
+    folder : Path
+        The run folder.
+    run : dict
+        The content of its ``run.json``.
+    totals : Totals
+        Over all finished parts, whichever session computed them.
+    wall_seconds : float
+        Time spent, over all sessions that computed a part and were not killed.
+    parts_skipped : int
+        Parts that were finished before this session.
+    parts_failed : int
+        Parts that raised an unexpected error in this session; the same run again tries them again.
+    failures : list of FailedChunk
+        The first of them.
+    violations : list of dict
+        The first rows of the table ``violations``.
+    """
+
+    folder: Path
+    run: dict[str, Any]
+    totals: Totals
+    wall_seconds: float
+    parts_skipped: int
+    parts_failed: int
+    failures: list[FailedChunk]
+    violations: list[dict[str, Any]]
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """A run that SIGINT or SIGTERM stopped in good order; the same run again resumes.
+
+    Attributes
+    ----------
+    signum : int
+        The signal.
+    progress : Progress
+        How far it came.
+    """
+
+    def __init__(self, signum: int, progress: Progress) -> None:
+        super().__init__(signum, progress)
+        self.signum = signum
+        self.progress = progress
+
+
+def run_sweep(
+    sweep: Sweep,
+    out: Path,
+    *,
+    workers: int | None = None,
+    fresh: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> RunReport:
+    """Run ``sweep`` in the folder ``out``, or what is left of it there; memory does not grow with the sweep.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        The sweep.
+    out : Path
+        The run folder (see ``results/README.md``): new, empty, or with an unfinished or finished run of the same sweep.
+    workers : int, optional
+        Threads; by default as many as this process has CPUs. The result does not depend on it.
+    fresh : bool
+        Remove the run that is in ``out`` first, of whatever sweep.
+    on_progress : callable, optional
+        Called at the start and after each part, always in the calling thread.
+
+    Raises
+    ------
+    HpsimError
+        When ``workers`` is below 1, or (RunFolderError) the folder cannot be used.
+    RunInterrupted
+        After SIGINT or SIGTERM, when the running chunks are finished.
+    """
+    from hpsim.sweep.chunk import run_chunk
+
+    workers = available_cpus() if workers is None else workers
+    if workers < 1:
+        raise HpsimError("workers", f"found {workers}", "the number of threads is at least 1")
+
+    with RunFolder.open(out, sweep, fresh=fresh) as folder:
+
+        def finish(index: int) -> _Part:
+            totals = folder.finished(index)
+            if totals is not None:
+                return _Part(totals, computed=False)
+            result = run_chunk(sweep, index)
+            folder.commit(index, result.tables, result.totals)
+            return _Part(result.totals, computed=True)
+
+        session = _Session(folder, fresh)
+        try:
+            notify = on_progress or (lambda progress: None)
+            notify(session.progress())
+            with closing(run_all(finish, range(sweep.n_chunks), workers)) as outcomes:
+                for index, outcome in outcomes:
+                    session.add(index, outcome)
+                    notify(session.progress())
+        except Interrupted as stop:
+            raise RunInterrupted(stop.signum, session.progress()) from None
+        finally:
+            session.end()
+        return session.report()
+
+
+@dataclass(frozen=True)
+class _Part:
+    totals: Totals
+    computed: bool
+
+
+@dataclass
+class _Session:
+    """The tally of one call of :func:`run_sweep`, and its ``run.json``."""
+
+    folder: RunFolder
+    fresh: bool
+    totals: Totals = field(default_factory=Totals)
+    parts_done: int = 0
+    parts_skipped: int = 0
+    parts_failed: int = 0
+    points_computed: int = 0
+    failures: list[FailedChunk] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        earlier = {} if self.fresh else self.folder.read_run()
+        self.wall_seconds = float(earlier.get("wall_seconds", 0.0))
+        self.run = self._write("running", int(earlier.get("parts_done", 0)), earlier.get("totals", asdict(Totals())))
+        self.parts_recorded = self.folder.recorded()
+        self.started = time.monotonic()
+
+    def _write(self, status: str, parts_done: int, totals: dict[str, Any]) -> dict[str, Any]:
+        packages = {name: version(name) for name in ("numba", "numpy", "pyarrow")}
+        return self.folder.write_run(
+            {
+                "versions": {"python": platform.python_version(), **packages},
+                "name": self.folder.sweep.name,
+                "status": status,
+                "parts_done": parts_done,
+                "parts_total": self.folder.sweep.n_chunks,
+                "totals": totals,
+                "wall_seconds": round(self.wall_seconds, 3),
+            }
+        )
+
+    def add(self, index: int, outcome: _Part | Exception) -> None:
+        if isinstance(outcome, HpsimError):  # not this chunk's fault: the folder, which all others need as well
+            raise outcome
+        if isinstance(outcome, Exception):
+            self.parts_failed += 1
+            if len(self.failures) < FAILURES_REPORTED:
+                configs = self.folder.sweep.chunk_range(index)
+                self.failures.append(FailedChunk(index, configs, _one_line(outcome)))
+            return
+        self.totals += outcome.totals
+        self.parts_done += 1
+        if outcome.computed:
+            self.points_computed += outcome.totals.points
+        else:
+            self.parts_skipped += 1
+
+    def progress(self) -> Progress:
+        sweep = self.folder.sweep
+        return Progress(
+            self.parts_recorded,
+            self.parts_done,
+            self.parts_failed,
+            sweep.n_chunks,
+            self.totals.points,
+            self.points_computed,
+            sweep.n_points,
+        )
+
+    def end(self) -> None:
+        if self.parts_done + self.parts_failed > self.parts_skipped:
+            self.wall_seconds += time.monotonic() - self.started
+        status = "complete" if self.parts_done == self.folder.sweep.n_chunks else "running"
+        self.run = self._write(status, self.parts_done, asdict(self.totals))
+
+    def report(self) -> RunReport:
+        return RunReport(
+            self.folder.path,
+            self.run,
+            self.totals,
+            self.wall_seconds,
+            self.parts_skipped,
+            self.parts_failed,
+            self.failures,
+            self.folder.first_violations(VIOLATIONS_REPORTED) if self.totals.violations else [],
+        )
+
+
+def _one_line(error: Exception) -> str:
+    where = traceback.extract_tb(error.__traceback__)[-1:]
+    place = "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in where)
+    return f"{type(error).__name__}: {error}{place}"

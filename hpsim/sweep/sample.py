@@ -1,0 +1,232 @@
+"""Configurations of a sweep: a pure function of (sweep, configuration id), drawn or looked up, packed in lanes.
+
+Draws of configuration ``id`` (see :mod:`hpsim.kernels.sampling`): 0 S, 1 rho, 2 to 5 edge cases, 6 the stage that
+serves when all service times round to zero, and 16 + 3s, 17 + 3s, 18 + 3s for tau[s], d[s], latency[s].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from hpsim import formulas
+from hpsim.kernels import sampling
+from hpsim.kernels.chain import LANES
+from hpsim.lanes import Array, blocks_for, pack, unpack
+from hpsim.sweep.distribution import Distribution
+from hpsim.sweep.explicit import grid_rows, pipeline_rows
+from hpsim.sweep.spec import Sweep
+
+FIRST_TIME_DRAW = 16
+RHO_PARTS = 16  # in exact arithmetic rho is a multiple of 1/16
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Configurations of equal S, in lanes; times are in units of 1/scale of the user's unit.
+
+    Attributes
+    ----------
+    ids : (n,) int64
+        Configuration ids, ascending.
+    tau : (blocks, S, LANES)
+    d, latency : (blocks, S-1, LANES)
+    rho : (blocks, LANES), or None without the regime ``partial``
+    scale : (n,) int64
+        1 when sampled, and in float64 arithmetic.
+    phase : (n,) bool, or None
+        Whether communication enters the blocking slope (Corollary 4), where ``tau`` and ``d`` as held here cannot tell
+        exactly: decimals in float64 arithmetic.
+    """
+
+    ids: Array
+    tau: Array
+    d: Array
+    latency: Array
+    rho: Array | None
+    scale: Array
+    phase: Array | None = None
+
+    @property
+    def S(self) -> int:
+        """Number of stages."""
+        return int(self.tau.shape[1])
+
+
+def batches(sweep: Sweep, ids: range) -> Iterator[Batch]:
+    """The configurations ``ids``, grouped by number of stages."""
+    if sweep.source == "sampled":
+        yield from _sampled(sweep, np.arange(ids.start, ids.stop, dtype=np.int64))
+    else:
+        yield from _explicit(sweep, np.arange(ids.start, ids.stop, dtype=np.int64))
+
+
+def configuration(sweep: Sweep, config_id: int) -> dict[str, Any]:
+    """One configuration alone, in the user's unit.
+
+    Returns
+    -------
+    dict
+        ``config_id, S, tau, d, latency, rho, scale``; times are numbers, exact for float64, rho is None without
+        the regime ``partial``.
+    """
+    (batch,) = batches(sweep, range(config_id, config_id + 1))
+    scale = int(batch.scale[0])
+    times = {name: (unpack(getattr(batch, name), 1)[0] / scale).tolist() for name in ("tau", "d", "latency")}
+    rho = None if batch.rho is None else float(batch.rho[0, 0])
+    return {"config_id": config_id, "S": batch.S, **times, "rho": rho, "scale": scale}
+
+
+def _sampled(sweep: Sweep, ids: Array) -> Iterator[Batch]:
+    assert sweep.stages is not None
+    keys = _keys(sweep.seed, ids)
+    first = np.empty((keys.shape[0], 1, LANES))
+    sampling.uniforms(keys, 0, 1, first)
+    stages = _quantile(sweep.stages, first).astype(np.int64).reshape(-1)[: len(ids)]
+    for n_stages in np.unique(stages):
+        yield _drawn(sweep, ids[stages == n_stages], int(n_stages))
+
+
+def _keys(seed: int, ids: Array) -> Array:
+    """Stream keys (blocks, LANES); lanes left over repeat the last configuration."""
+    padded = np.full(blocks_for(len(ids)) * LANES, ids[-1], dtype=np.uint64)
+    padded[: len(ids)] = ids
+    lanes = padded.reshape(-1, LANES)
+    keys = np.empty_like(lanes)
+    sampling.stream_keys(np.uint64(seed), lanes, keys)
+    return keys
+
+
+def _drawn(sweep: Sweep, ids: Array, n_stages: int) -> Batch:
+    """Draw the configurations ``ids``, all of ``n_stages`` stages."""
+    assert sweep.tau is not None
+    assert sweep.d is not None
+    assert sweep.latency is not None
+    keys = _keys(sweep.seed, ids)
+    single = np.empty((keys.shape[0], 8, LANES))
+    sampling.uniforms(keys, 0, 1, single)
+    tau = _times(sweep, sweep.tau, keys, 0, n_stages)
+    _serve_somewhere(sweep, tau, single[:, 6])
+    d = _times(sweep, sweep.d, keys, 1, n_stages - 1, tau)
+    latency = _times(sweep, sweep.latency, keys, 2, n_stages - 1, tau)
+    if sweep.edge_cases:
+        sampling.force_edge_cases(float(sweep.edge_cases), single, tau, d, latency)
+    rho = None if sweep.rho is None else _shares(sweep, sweep.rho, single[:, 1])
+    return Batch(ids, tau, d, latency, rho, np.ones(len(ids), dtype=np.int64))
+
+
+def _times(
+    sweep: Sweep, distribution: Distribution, keys: Array, offset: int, n: int, tau: Array | None = None
+) -> Array:
+    """Draws (blocks, n, LANES) of tau (offset 0), d (1) or latency (2), on the grid in exact arithmetic."""
+    u = np.zeros((keys.shape[0], n, LANES))
+    if distribution.high == 0:
+        return u
+    if distribution.kind != "constant":
+        sampling.uniforms(keys, FIRST_TIME_DRAW + offset, 3, u)
+    times = _quantile(distribution, u)
+    if distribution.times is not None and tau is not None:
+        times *= _mean(tau) if distribution.times == "mean_tau" else tau.max(axis=1, keepdims=True)
+    return _on_grid(sweep, times)
+
+
+def _mean(tau: Array) -> Array:
+    """Mean over the stages, summed from the first to the last so that it is the same everywhere."""
+    total: Array = tau[:, 0].copy()
+    for s in range(1, tau.shape[1]):
+        total += tau[:, s]
+    total /= tau.shape[1]
+    return total[:, None]
+
+
+def _serve_somewhere(sweep: Sweep, tau: Array, u: Array) -> None:
+    """Where every service time is zero, give one stage the longest that the distribution allows; in place."""
+    assert sweep.tau is not None
+    blocks, lanes = np.nonzero(~tau.any(axis=1))
+    if len(blocks):
+        stages = np.minimum((u[blocks, lanes] * tau.shape[1]).astype(np.int64), tau.shape[1] - 1)
+        tau[blocks, stages, lanes] = _on_grid(sweep, np.array([float(sweep.tau.high)]))[0]
+
+
+def _on_grid(sweep: Sweep, times: Array) -> Array:
+    """In exact arithmetic, the nearest multiples of the grid unit; in place."""
+    if sweep.resolution is not None:
+        times *= 2.0**sweep.resolution
+        np.rint(times, out=times)
+        times *= 2.0**-sweep.resolution
+    return times
+
+
+def _shares(sweep: Sweep, distribution: Distribution, u: Array) -> Array:
+    """Overlapped shares (blocks, LANES), multiples of 1/16 in exact arithmetic."""
+    rho = _quantile(distribution, np.ascontiguousarray(u))
+    return np.rint(rho * RHO_PARTS) / RHO_PARTS if sweep.arithmetic == "exact" else rho
+
+
+def _quantile(distribution: Distribution, u: Array) -> Array:
+    """Values of ``distribution`` at the uniform draws ``u``; may overwrite ``u``."""
+    values = [float(value) for value in distribution.values]
+    match distribution.kind:
+        case "constant":
+            u.fill(values[0])
+        case "uniform":
+            u *= values[1] - values[0]
+            u += values[0]
+            np.minimum(u, values[1], out=u)
+        case "loguniform":
+            sampling.log_uniform(values[0], values[1], _log2_ratio(*distribution.values), u.reshape(-1))
+        case "lognormal":
+            sampling.log_normal(values[0], _log2_of_exp(distribution.values[1]), u.reshape(-1))
+        case "integers":
+            u *= values[1] - values[0] + 1.0
+            np.floor(u, out=u)
+            u += values[0]
+            np.minimum(u, values[1], out=u)
+        case "choice":
+            u = np.array(values)[np.minimum((u * len(values)).astype(np.int64), len(values) - 1)]
+    return u
+
+
+@cache
+def _log2_ratio(low: Fraction, high: Fraction) -> float:
+    """The double nearest to log2(high/low); by decimals, since libm differs between machines."""
+    with localcontext(prec=50):
+        ratio = high / low
+        return float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln() / Decimal(2).ln())
+
+
+@cache
+def _log2_of_exp(sigma: Fraction) -> float:
+    """The double nearest to sigma·log2(e)."""
+    with localcontext(prec=50):
+        return float(Decimal(sigma.numerator) / Decimal(sigma.denominator) / Decimal(2).ln())
+
+
+def _explicit(sweep: Sweep, ids: Array) -> Iterator[Batch]:
+    """Look the configurations ``ids`` up in the pipelines or the grid of the sweep."""
+    rows = pipeline_rows if sweep.source == "pipelines" else grid_rows
+    for group in rows(sweep, ids):
+        phase = None
+        if sweep.arithmetic == "float64":
+            phase = formulas.phase_transition(group.tau, group.d)
+            group = group.in_users_unit()
+        rho = _explicit_shares(sweep, group.ids, group.rho)
+        yield Batch(group.ids, pack(group.tau), pack(group.d), pack(group.latency), rho, group.scale, phase)
+
+
+def _explicit_shares(sweep: Sweep, ids: Array, listed: Array | None) -> Array | None:
+    """Shares listed in the grid, or drawn beside a list of pipelines."""
+    if listed is not None:
+        return pack(listed[:, None])[:, 0]
+    if sweep.rho is None:
+        return None
+    keys = _keys(sweep.seed, ids)
+    u = np.empty((keys.shape[0], 1, LANES))
+    sampling.uniforms(keys, 1, 1, u)
+    return _shares(sweep, sweep.rho, u[:, 0])

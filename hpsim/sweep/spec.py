@@ -1,0 +1,330 @@
+"""The sweep file: one frozen model of what is run, with every default filled in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic.config import JsonDict
+
+from hpsim.regime import NAMES
+from hpsim.sweep.checks import CHECKS, for_regimes
+from hpsim.sweep.distribution import Distribution, DistributionField
+from hpsim.sweep.document import Document
+from hpsim.sweep.exactness import check_grid, check_pipelines, check_sampled, check_sixteenths
+from hpsim.sweep.fields import (
+    MAX_CONFIGS,
+    MAX_STAGES,
+    Chunk,
+    Configs,
+    MicroBatches,
+    Part,
+    Resolution,
+    Seed,
+    plain,
+    refusal,
+    shown,
+)
+from hpsim.sweep.grid import Grid
+from hpsim.sweep.pipelines_file import PipelineEntry, Text, load_pipelines, unique_names
+from hpsim.sweep.settings import with_settings
+from hpsim.sweep.validation import validated
+from hpsim.sweep.values import CheckId, Name, RegimeName, Share, Tolerance, each_once, safe_name
+from hpsim.sweep.yaml_file import find, load
+
+Source = Literal["sampled", "pipelines", "grid"]
+SOURCES: dict[str, Source] = {"configs": "sampled", "pipelines": "pipelines", "grid": "grid"}
+_SAMPLED_ONLY = ("stages", "tau", "d", "latency", "edge_cases")
+_NOT_EMPTY: JsonDict = {"minItems": 1, "uniqueItems": True}
+_ZERO = Distribution("constant", (Fraction(0),))
+
+
+class Sweep(Part):
+    """What is run: where configurations come from, what is computed for each, what is checked and what is kept.
+
+    Exactly one source is given: ``configs`` (with ``stages``, ``tau``, ``d``, ``latency``, ``edge_cases``),
+    ``pipelines`` or ``grid``; keys of the other sources are None. ``rho`` is None without the regime ``partial`` and
+    for a grid, which has its own. Times share the unit of the file.
+    """
+
+    name: Name = Field("sweep", description="Name of the run; its folder is results/<name>. Default: the file's name.")
+    unit: Text | None = Field(None, description="Unit of all times, for display; default: the pipelines file's.")
+    seed: Seed = Field(0, description="Seed of the random numbers; the same seed gives the same configurations.")
+    configs: Configs | None = Field(None, description="Source: this many random configurations.")
+    stages: DistributionField | None = Field(None, description="Number of stages S (uniform is over whole numbers).")
+    tau: DistributionField | None = Field(None, description="Service time of each stage.")
+    d: DistributionField | None = Field(None, description="Transfer time of each link; 0 when left out.")
+    latency: DistributionField | None = Field(None, description="Travel time of each link that occupies nothing.")
+    rho: DistributionField | None = Field(None, description="Overlapped share of each transfer, for `partial`.")
+    edge_cases: Share | None = Field(None, description="Share of configurations forced onto a tie or a boundary.")
+    pipelines: list[PipelineEntry] | None = Field(
+        None, min_length=1, description="Source: a pipelines file (path or shipped name), or a list of pipelines."
+    )
+    grid: Grid | None = Field(None, description="Source: every combination of explicit values.")
+    microbatches: list[MicroBatches] = Field(
+        [1, 2, 4, 8, 16, 32, 64, 100], description="Numbers of micro-batches M.", json_schema_extra=_NOT_EMPTY
+    )
+    regimes: list[RegimeName] = Field(
+        ["async", "blocking"], description="How stages and links interact.", json_schema_extra=_NOT_EMPTY
+    )
+    arithmetic: Literal["exact", "float64"] = Field(
+        "exact", description="exact: checks are equalities; float64: within a relative tolerance."
+    )
+    tolerance: Tolerance | None = Field(None, description="Relative tolerance of the checks in float64; default 1e-9.")
+    resolution: Resolution | None = Field(None, description="Sampled times are multiples of 2^-resolution; default 20.")
+    claims: list[CheckId] = Field(
+        ["paper"], description="`paper`, or the ids of the checks made at every point.", json_schema_extra=_NOT_EMPTY
+    )
+    record: Literal["points", "violations"] = Field("points", description="Keep every point, or only violations.")
+    chunk: Chunk = Field(8192, description="Configurations a chunk; default 131072 with `record: violations`.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, data: Any) -> Any:
+        """Defaults that depend on other keys."""
+        if not isinstance(data, dict):
+            return data
+        filled: dict[str, Any] = {"chunk": 131072} if data.get("record") == "violations" else {}
+        if data.get("configs") is not None:
+            filled |= {"d": _ZERO, "latency": _ZERO, "edge_cases": 0}
+            if data.get("arithmetic", "exact") == "exact":
+                filled["resolution"] = 20
+        if data.get("arithmetic") == "float64":
+            filled["tolerance"] = 1e-9
+        return filled | data
+
+    @field_validator("microbatches", "regimes", "claims", mode="before")
+    @classmethod
+    def _one_value(cls, value: Any) -> Any:
+        return value if isinstance(value, list | tuple) else [value]
+
+    @field_validator("microbatches")
+    @classmethod
+    def _ascending(cls, value: list[int]) -> list[int]:
+        return sorted(each_once(value, "number of micro-batches"))
+
+    @field_validator("regimes")
+    @classmethod
+    def _known_order(cls, value: list[str]) -> list[str]:
+        return sorted(each_once(value, "regime"), key=NAMES.index)
+
+    @field_validator("claims", mode="wrap")
+    @classmethod
+    def _resolved_claims(cls, value: Any, handler: Any, info: ValidationInfo) -> list[str]:
+        regimes: list[str] = info.data.get("regimes", list(NAMES))
+        if value in ("paper", ["paper"]):
+            return for_regimes(regimes)
+        claims: list[str] = handler(value)
+        for index, claim in enumerate(each_once(claims, "claim")):
+            absent = [regime for regime in CHECKS[claim] if regime not in regimes]
+            if absent:
+                found = f"{claim} compares {' and '.join(CHECKS[claim])}, but regimes lacks {' and '.join(absent)}"
+                raise refusal((index,), found, f"allowed for these regimes: {', '.join(for_regimes(regimes))}")
+        return sorted(claims, key=list(CHECKS).index)
+
+    @field_validator("pipelines")
+    @classmethod
+    def _unique_names(cls, value: list[PipelineEntry] | None) -> list[PipelineEntry] | None:
+        return value if value is None else unique_names(value)
+
+    @field_validator("stages")
+    @classmethod
+    def _whole_stages(cls, value: Distribution | None) -> Distribution | None:
+        """``uniform`` over stages means whole numbers, both ends included."""
+        if value is None:
+            return None
+        if value.kind in ("loguniform", "lognormal") or value.times:
+            found = f"found {value.kind}" if not value.times else "found times"
+            raise refusal((), found, "allowed: a number, {uniform: [2, 8]} (whole numbers), or {choice: [3, 5]}")
+        if any(number.denominator != 1 or not 1 <= number <= MAX_STAGES for number in value.values):
+            numbers = ", ".join(shown(number) for number in value.values[:8])
+            raise refusal((), f"found {numbers}", f"allowed: whole numbers of stages from 1 to {MAX_STAGES}")
+        return Distribution("integers", value.values) if value.kind == "uniform" else value
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Sweep:
+        _check_source(self)
+        _check_times(self)
+        _check_rho(self)
+        _check_arithmetic(self)
+        if not 0 < self.n_configs <= MAX_CONFIGS:
+            raise refusal(("grid",), f"{self.n_configs:.4g} configurations", f"allowed: at most {MAX_CONFIGS}")
+        return self
+
+    @property
+    def source(self) -> Source:
+        """Where configurations come from."""
+        return next(source for key, source in SOURCES.items() if getattr(self, key) is not None)
+
+    @property
+    def n_configs(self) -> int:
+        """Number of configurations."""
+        if self.pipelines is not None:
+            return len(self.pipelines)
+        return self.grid.total if self.grid is not None else (self.configs or 0)
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks; the last may be short."""
+        return -(-self.n_configs // self.chunk)
+
+    @property
+    def n_points(self) -> int:
+        """Number of (configuration, M) pairs."""
+        return self.n_configs * len(self.microbatches)
+
+    def chunk_range(self, index: int) -> range:
+        """The configuration ids of chunk ``index``, from 0."""
+        return range(index * self.chunk, min((index + 1) * self.chunk, self.n_configs))
+
+    def rounding(self) -> list[str]:
+        """One sentence for each fixed time of a sampled sweep that is rounded to a multiple of 2^-resolution."""
+        grid = 2 ** (self.resolution or 0)
+        return [
+            f"{key} {shown(value)} is rounded to {shown(Fraction(round(value * grid), grid))}, a multiple of 1/{grid}"
+            for key, distribution in (("tau", self.tau), ("d", self.d), ("latency", self.latency))
+            if self.resolution is not None and distribution is not None and distribution.times is None
+            for value in (distribution.values if distribution.kind in ("constant", "choice") else ())
+            if (value * grid).denominator != 1
+        ]
+
+    def resolved(self) -> dict[str, Any]:
+        """The sweep in plain JSON types, in the words of a sweep file; loading it gives an equal sweep."""
+        values = {key: _plain(getattr(self, key)) for key in type(self).model_fields}
+        return {key: value for key, value in values.items() if value is not None}
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the resolved form: equal sweeps have equal hashes."""
+        canonical = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def load_sweep(path_or_name: str | Path, settings: Sequence[str] = ()) -> Sweep:
+    """Read a sweep file: a path, or the bare name of a shipped one such as ``paper_fuzz``.
+
+    Parameters
+    ----------
+    path_or_name : str or Path
+        The file.
+    settings : sequence of str
+        ``key=value`` pairs that beat the file, as after ``--set``.
+
+    Raises
+    ------
+    SweepFileError
+        For the first mistake: file, line and key, what was found, and what is allowed.
+    """
+    path = find(str(path_or_name), "sweeps")
+    document = with_settings(load(path), settings)
+    return _sweep(document, path.parent, path.stem)
+
+
+def make_sweep(data: Mapping[str, Any], name: str = "sweep") -> Sweep:
+    """A sweep from plain data in the words of a sweep file; paths are relative to the working directory.
+
+    Raises
+    ------
+    SweepFileError
+        As :func:`load_sweep`; places open with ``name``.
+    """
+    return _sweep(Document(name, dict(data), {(): 1}), Path(), name)
+
+
+def _sweep(document: Document, folder: Path, stem: str) -> Sweep:
+    data: dict[str, Any] = {"name": safe_name(stem)} | document.data
+    if isinstance(data.get("pipelines"), str):
+        place, typed = document.place(("pipelines",)), ("pipelines",) in document.settings
+        path = find(data["pipelines"], "configs", Path() if typed else folder, place)
+        loaded = load_pipelines(path)
+        data = {"unit": loaded.unit} | data | {"pipelines": loaded.pipelines}
+    return validated(Sweep, Document(document.file, data, document.lines, document.settings))
+
+
+def _plain(value: Any) -> Any:
+    """A field of a sweep in plain JSON types."""
+    if isinstance(value, Fraction):
+        return plain(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.resolved() if hasattr(value, "resolved") else value
+
+
+def _check_source(sweep: Sweep) -> None:
+    """One source, and only the keys that go with it."""
+    given = [key for key in SOURCES if getattr(sweep, key) is not None]
+    if len(given) != 1:
+        if not given:
+            raise refusal((), "no source of configurations", f"exactly one of {', '.join(SOURCES)} is required")
+        raise refusal((given[1],), f"a second source beside {given[0]}", f"exactly one of {', '.join(SOURCES)}")
+    source = given[0]
+    for key in _SAMPLED_ONLY:
+        if source == "configs" and getattr(sweep, key) is None:
+            raise refusal((key,), "this key is missing", f"configs needs stages and tau, for example {_EXAMPLES[key]}")
+        if source != "configs" and getattr(sweep, key) is not None:
+            raise refusal((key,), f"{key} beside {source}, which fixes every pipeline", "allowed only with configs")
+
+
+_EXAMPLES = {"stages": "stages: {uniform: [2, 8]}", "tau": "tau: {loguniform: [0.1, 10]}"}
+
+
+def _check_times(sweep: Sweep) -> None:
+    """Service times that are not all zero; ``times`` only where there are service times to take."""
+    if sweep.tau is None:
+        return
+    if sweep.tau.times is not None:
+        raise refusal(("tau", "times"), "tau times itself", "allowed for d and latency")
+    if sweep.tau.high == 0:
+        raise refusal(("tau",), "every service time would be 0", "allowed: a distribution that can be above 0")
+
+
+def _check_rho(sweep: Sweep) -> None:
+    """Shares of overlap where ``partial`` needs them, and nowhere else."""
+    partial = "partial" in sweep.regimes
+    in_grid = sweep.grid is not None
+    given = sweep.grid.rho if sweep.grid is not None else sweep.rho
+    path = ("grid", "rho") if in_grid else ("rho",)
+    if sweep.grid is not None and sweep.rho is not None:
+        raise refusal(("rho",), "rho beside grid", "allowed: a list of shares inside grid")
+    if partial and not given:
+        example = "grid: {rho: [0, 0.5, 1], …}" if in_grid else "rho: {uniform: [0, 1]}"
+        raise refusal(path, "this key is missing", f"the regime partial needs it, for example {example}")
+    if not partial and given:
+        raise refusal(path, "rho without the regime partial", "allowed: add partial to regimes, or leave rho out")
+    if sweep.rho is None:
+        return
+    if sweep.rho.times is not None:
+        raise refusal(("rho", "times"), "rho times a service time", "allowed for d and latency")
+    if sweep.rho.high > 1:
+        raise refusal(("rho",), f"shares up to {float(sweep.rho.high):.4g}", "allowed: shares from 0 to 1")
+
+
+def _check_arithmetic(sweep: Sweep) -> None:
+    """Keys that go with the arithmetic, and totals that it can hold."""
+    exact = sweep.arithmetic == "exact"
+    partial = "partial" in sweep.regimes
+    if exact and sweep.tolerance is not None:
+        raise refusal(("tolerance",), "a tolerance in exact arithmetic", "allowed with arithmetic: float64")
+    if sweep.resolution is not None and (not exact or sweep.configs is None):
+        why = "float64 arithmetic, which has no grid" if not exact else "explicit times, which are never rounded"
+        raise refusal(("resolution",), f"a resolution with {why}", "allowed with configs and arithmetic: exact")
+    M = sweep.microbatches[-1]
+    if sweep.pipelines is not None:
+        check_pipelines(sweep.pipelines, M, exact, partial)
+    elif sweep.grid is not None:
+        check_grid(sweep.grid, M, exact, partial)
+        if exact:
+            check_sixteenths(sweep.grid.rho, ("grid", "rho"))
+    else:
+        times = {"tau": sweep.tau, "d": sweep.d, "latency": sweep.latency}
+        known = {key: distribution for key, distribution in times.items() if distribution is not None}
+        stages = int(sweep.stages.high) if sweep.stages is not None else 1
+        check_sampled(stages, M, known, sweep.resolution, partial)
+    if exact and sweep.rho is not None and sweep.rho.kind in ("constant", "choice"):
+        check_sixteenths(sweep.rho.values, ("rho", "choice"))

@@ -1,0 +1,74 @@
+"""The values of a sweep that are words or shares: names, regimes, claims, tolerances."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, PlainValidator, WithJsonSchema
+
+from hpsim.regime import NAMES
+from hpsim.sweep.checks import CHECKS
+from hpsim.sweep.fields import NUMBER_SCHEMA, Number, read_number, refusal, shown
+from hpsim.sweep.validation import nearest
+
+RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+
+
+def _name(value: str) -> str:
+    if not re.fullmatch(r"\w[\w.-]{0,99}", value) or value.endswith(".") or RESERVED.fullmatch(value):
+        allowed = "allowed: letters, digits, `_`, `-` and `.`, at most 100, since it names the run folder"
+        raise refusal((), f"found {shown(value)}", allowed)
+    return value
+
+
+def _regime(value: str) -> str:
+    if value not in NAMES:
+        raise refusal((), f"unknown regime {shown(value)}", nearest(value, NAMES))
+    return value
+
+
+def _check_id(value: str) -> str:
+    if value == "paper":
+        raise refusal((), "'paper' beside other claims", "allowed: paper alone, or ids")
+    if value not in CHECKS:
+        raise refusal((), f"unknown claim {shown(value)}", nearest(value, ["paper", *CHECKS]))
+    return value
+
+
+def _share(value: Fraction) -> Fraction:
+    if value > 1:
+        raise refusal((), f"found {shown(value)}", "allowed: a share from 0 to 1")
+    return value
+
+
+def _tolerance(value: object) -> float:
+    number = read_number(value)
+    if not 0 < number < 1:
+        raise refusal((), f"found {shown(value)}", "allowed: a relative tolerance > 0 and < 1 (0 is arithmetic: exact)")
+    return float(number)
+
+
+def each_once(values: list[Any], what: str) -> list[Any]:
+    if not values:
+        raise refusal((), "an empty list", f"allowed: at least one {what}")
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise refusal((index,), f"{shown(value)} a second time", f"allowed: each {what} once")
+    return values
+
+
+_NAME_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"^[^/\\]+$"}
+
+Name = Annotated[str, AfterValidator(_name), WithJsonSchema(_NAME_SCHEMA)]
+RegimeName = Annotated[str, AfterValidator(_regime), WithJsonSchema({"enum": list(NAMES)})]
+CheckId = Annotated[str, AfterValidator(_check_id), WithJsonSchema({"enum": list(CHECKS)})]
+Share = Annotated[Number, AfterValidator(_share), WithJsonSchema(NUMBER_SCHEMA)]
+Tolerance = Annotated[float, PlainValidator(_tolerance), WithJsonSchema(NUMBER_SCHEMA)]
+
+
+def safe_name(stem: str) -> str:
+    """A run's name from its file's name."""
+    name = re.sub(r"[^\w.-]+", "-", stem.replace("_", "-")).strip("-.")[:100]
+    return name if name and not RESERVED.fullmatch(name) else "sweep"

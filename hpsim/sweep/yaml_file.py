@@ -1,0 +1,266 @@
+"""Strict YAML: plain data, numbers exactly as written, the line of every key, one clear error instead of a guess.
+
+A small part of YAML, chosen so that a file means what it seems to mean: one UTF-8 document, a mapping at the top, no
+duplicate keys, no tags, no anchors or aliases (so nothing can expand without bound), no empty values. A plain number is
+read exactly, ``1e-3`` and ``.5`` included; what is neither a number nor ``true``/``false`` is text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import yaml
+
+from hpsim.errors import SweepFileError
+from hpsim.sweep.document import Document, KeyPath, Plain, dotted
+
+MAX_BYTES = 64 * 2**20
+MAX_DEPTH = 40
+_SHIPPED = {"sweeps": "sweep", "configs": "pipelines"}
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_LONGEST_NUMBER = 400
+_Parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def load(path: Path) -> Document:
+    """Read a YAML file whose top level is a mapping.
+
+    Raises
+    ------
+    SweepFileError
+        When the file is missing, unreadable, not UTF-8, not YAML, empty, or not within the strict part of YAML
+        described above.
+    """
+    file = str(path)
+    data, lines = parse(_text(path), file)
+    if data is None:
+        raise SweepFileError(f"{file}:1", "the file is empty", "a mapping of keys, for example `configs: 1000`")
+    if not isinstance(data, dict):
+        raise SweepFileError(
+            f"{file}:{lines[()]}", f"the top level is {_kind(data)}", "a mapping of keys, for example `configs: 1000`"
+        )
+    empty = next((key for key, value in _walk(data) if value is None), None)
+    if empty is not None:
+        place = f"{file}:{lines[empty]}: {dotted(empty)}"
+        raise SweepFileError(place, "no value", "write a value, or leave the key out")
+    return Document(file, data, lines)
+
+
+def parse(text: str, place: str, line_numbers: bool = True) -> tuple[Plain, dict[KeyPath, int]]:
+    """Plain data of one YAML document (``None`` when it is empty), and the line of every key path.
+
+    ``place`` opens every error message; without ``line_numbers`` (a value from the command line) it is all of it.
+    """
+    builder = _Builder(text, place, line_numbers)
+    try:
+        return builder.document(), builder.lines
+    except yaml.reader.ReaderError as error:
+        position = error.position if isinstance(error.position, int) else 0
+        line = text.count("\n", 0, position) + 1
+        _refuse(builder.at(line), f"the character {_character(error.character)}", "printable text")
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = int(mark.line) + 1 if mark is not None else 1
+        problem = error.problem or error.context or "it cannot be read"
+        _refuse(builder.at(line), f"not YAML: {problem}", _hint(problem))
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        if isinstance(error, SweepFileError):
+            raise
+        _refuse(builder.at(1), f"not YAML: {' '.join(str(error).split())[:200]}", _hint(""))
+
+
+def find(name: str, kind: Literal["sweeps", "configs"], folder: Path = Path(), place: str | None = None) -> Path:
+    """The file that ``name`` means: a path from ``folder`` on, or the bare name of a shipped file.
+
+    ``.yaml`` may be left off a bare name; ``place`` is where the name was written, for the error message.
+
+    Raises
+    ------
+    SweepFileError
+        When there is no such file; the message lists the shipped names.
+    """
+    path = folder / name
+    try:
+        if path.exists() and not path.is_dir():
+            return path
+        found = "is a folder" if path.is_dir() else "no such file"
+    except (OSError, ValueError) as error:
+        found = f"cannot be opened ({_reason(error)})"
+    shipped = _shipped(kind)
+    stem = name.removesuffix(".yaml")
+    if stem in shipped:
+        return shipped[stem]
+    allowed = f"a path to a {_SHIPPED[kind]} file, or the name of a shipped one ({', '.join(shipped)})"
+    written = _one_line(str(path))
+    raise SweepFileError(place or written, f"{written}: {found}" if place else found, allowed)
+
+
+def dump(data: object) -> str:
+    """``data`` (plain JSON types) as YAML that :func:`parse` reads back as the same data."""
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, default_flow_style=None, allow_unicode=True, width=120)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes the text that this module would read as a number, which is more than YAML 1.1 does."""
+
+
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(rf"(?:{_NUMBER.pattern})\Z"), list("-+.0123456789"))
+
+
+class _Builder:
+    """Turns parser events into plain data; an explicit depth limit, since a nested file must not exhaust the stack."""
+
+    def __init__(self, text: str, place: str, line_numbers: bool) -> None:
+        self.place = place
+        self.line_numbers = line_numbers
+        self.lines: dict[KeyPath, int] = {}
+        self.events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=_Parser))
+
+    def document(self) -> Plain:
+        data: Plain = None
+        documents = 0
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    _refuse(self.at(_line(event)), "a second YAML document (`---`)", "one document a file")
+                data = self.node(next(self.events), ())
+        return data
+
+    def node(self, event: yaml.Event, path: KeyPath) -> Plain:
+        self.lines.setdefault(path, _line(event))
+        self.check(event, path)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self.mapping(path)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self.sequence(path)
+        assert isinstance(event, yaml.ScalarEvent)
+        return self.scalar(event, path)
+
+    def check(self, event: yaml.Event, path: KeyPath) -> None:
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            sign = "*" if isinstance(event, yaml.AliasEvent) else "&"
+            found = f"the YAML reference {sign}{event.anchor}"  # type: ignore[attr-defined]
+            _refuse(self.at(_line(event), path), found, "write the value out, or quote the text")
+        if getattr(event, "tag", None) is not None:
+            found = f"the YAML tag {_one_line(event.tag)}"  # type: ignore[attr-defined]
+            _refuse(self.at(_line(event), path), found, "a value without a tag, or quoted text")
+        if len(path) > MAX_DEPTH:
+            _refuse(self.at(_line(event)), f"nested deeper than {MAX_DEPTH} levels", "a flatter file")
+
+    def mapping(self, path: KeyPath) -> dict[str, Plain]:
+        data: dict[str, Plain] = {}
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            if not isinstance(event, yaml.ScalarEvent):
+                _refuse(self.at(_line(event), path), "a key that is a list, a mapping or a reference", "plain keys")
+            self.check(event, path)
+            key = event.value
+            inner = (*path, key)
+            if key in data:
+                found = f"the key {key[:60]!r} a second time (first in line {self.lines[inner]})"
+                _refuse(self.at(_line(event), inner), found, "each key once")
+            self.lines[inner] = _line(event)
+            data[key] = self.node(next(self.events), inner)
+        return data
+
+    def sequence(self, path: KeyPath) -> list[Plain]:
+        data: list[Plain] = []
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            data.append(self.node(event, (*path, len(data))))
+        return data
+
+    def scalar(self, event: yaml.ScalarEvent, path: KeyPath) -> Plain:
+        text: str = event.value
+        if event.style is not None and event.style != "":
+            return text
+        if text in ("", "~", "null", "Null", "NULL"):
+            return None
+        if text in ("true", "True", "TRUE", "false", "False", "FALSE"):
+            return text.lower() == "true"
+        if not _NUMBER.fullmatch(text):
+            return text
+        exponent = re.search(r"[eE][-+]?0*([0-9]+)$", text)
+        if len(text) > _LONGEST_NUMBER or (exponent and len(exponent[1]) > 3):
+            _refuse(self.at(_line(event), path), f"the number {text[:40]}", "a number within the range of float64")
+        return int(text) if _INTEGER.fullmatch(text) else Fraction(text)
+
+    def at(self, line: int, path: KeyPath = ()) -> str:
+        if not self.line_numbers:
+            return self.place
+        return f"{self.place}:{line}: {dotted(path)}" if path else f"{self.place}:{line}"
+
+
+def _refuse(place: str, found: str, allowed: str) -> NoReturn:
+    raise SweepFileError(place, found, allowed) from None
+
+
+def _line(event: yaml.Event) -> int:
+    mark = event.start_mark
+    return int(mark.line) + 1 if mark is not None else 1
+
+
+def _kind(data: Plain) -> str:
+    return "a list" if isinstance(data, list) else f"the single value {str(data)[:40]!r}"
+
+
+def _walk(data: Plain, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Plain]]:
+    yield path, data
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from _walk(value, (*path, key))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _walk(value, (*path, index))
+
+
+def _hint(problem: str) -> str:
+    if "mapping values" in problem:
+        return "`key: value`, one a line; text that contains `: ` in quotes"
+    if "cannot start any token" in problem or "tab" in problem:
+        return "spaces, not tabs, before a key or value; text that starts with a sign such as @ or % in quotes"
+    return "valid YAML, with every bracket and quote closed"
+
+
+def _character(character: object) -> str:
+    return f"U+{character:04X}" if isinstance(character, int) else ascii(character)
+
+
+def _one_line(text: str) -> str:
+    return text if text.isprintable() else ascii(text)
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _shipped(kind: str) -> dict[str, Path]:
+    """Name → path of the shipped files: inside an installed package, else beside it in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / kind, package.parent / kind):
+        files = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+        if files:
+            return files
+    return {}
+
+
+def _text(path: Path) -> str:
+    file = _one_line(str(path))
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        _refuse(file, "no such file", "a path to a YAML file")
+    except (OSError, ValueError) as error:
+        _refuse(file, f"cannot be read ({_reason(error)})", "a readable YAML file")
+    if len(content) > MAX_BYTES:
+        _refuse(file, f"larger than {MAX_BYTES // 2**20} MiB", "a smaller file")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        _refuse(f"{file}:{line}", f"the byte 0x{content[error.start]:02x} is not UTF-8", "a file saved as UTF-8")

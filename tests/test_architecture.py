@@ -1,0 +1,86 @@
+"""The rooms of the house: data flows one way, and a module imports only from the rooms above its own."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import hpsim
+
+PACKAGE = Path(hpsim.__file__).parent
+
+ROOMS = """
+errors exact vectors formulas pipeline regime
+reference.chain reference.sampling
+kernels._jit kernels.chain kernels.sampling
+lanes rows simulation
+sweep.checks sweep.fields sweep.document sweep.validation sweep.yaml_file sweep.distribution sweep.grid
+sweep.pipelines_file sweep.exactness sweep.settings sweep.values sweep.spec sweep.estimate sweep.json_schema
+sweep.columns sweep.explicit sweep.sample sweep.evaluate sweep.totals sweep.chunk
+sweep.executors sweep.durable sweep.store sweep.run
+cli cli.progress cli.calc_table cli.calc cli.sweep cli.sweep_run
+""".split()
+
+HEAVY = {"numba", "pandas", "pyarrow", "matplotlib"}
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def modules() -> dict[str, Path]:
+    names = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    doors = {"__init__", "kernels", "reference", "sweep"}  # packages that hold no code
+    return {name: path for name, path in names.items() if name not in doors}
+
+
+def imports(path: Path, *, at_load: bool = False) -> set[str]:
+    """Modules named by import statements; with ``at_load`` only those outside functions and type-checking blocks."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found: set[str] = set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if at_load and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if at_load and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def test_every_module_has_a_room() -> None:
+    """The list of rooms and the files of the package are the same."""
+    assert sorted(modules()) == sorted(ROOMS)
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_a_module_imports_only_from_the_rooms_above(name: str) -> None:
+    """No module reaches back up, and the twins and the kernels share nothing."""
+    above = ROOMS[: ROOMS.index(name)]
+    if name.startswith("kernels."):
+        above = [room for room in above if room.startswith("kernels.")]
+    if name.startswith("reference."):
+        above = [room for room in above if not room.startswith(("kernels.", "lanes"))]
+    own = {imported.removeprefix("hpsim.") for imported in imports(modules()[name]) if imported.startswith("hpsim.")}
+    reached = {imported for imported in own if imported in ROOMS}
+    assert reached <= set(above)
+
+
+@pytest.mark.parametrize("name", [room for room in ROOMS if room.startswith("cli")])
+def test_the_command_line_loads_nothing_heavy_by_itself(name: str) -> None:
+    """numba, pandas, pyarrow and matplotlib are imported where they are used."""
+    loaded = {imported.split(".")[0] for imported in imports(modules()[name], at_load=True)}
+    assert not loaded & HEAVY
+
+
+def test_only_one_file_holds_jit_flags() -> None:
+    """Kernels are compiled by ``kernels/_jit.py`` and nowhere else."""
+    using = {name for name, path in modules().items() if any(m.split(".")[0] == "numba" for m in imports(path))}
+    assert using == {"kernels._jit"}
