@@ -26,13 +26,14 @@ from hpsim.vectors import (
     Count,
     Value,
     Vector,
-    alike,
+    as_array,
     counted,
     each,
     headroom,
     hold,
     is_array,
     largest,
+    longest_hold,
     operands,
     same_kind,
     scaled,
@@ -44,12 +45,6 @@ from hpsim.vectors import (
 )
 
 
-def chain_fill(occupancy: Vector, flight: Vector) -> Value:
-    """Time of the first micro-batch through the chain, ``sum(o) + sum(f)``."""
-    _, occupancy, flight = operands(1, occupancy=occupancy, flight=flight)
-    return total(occupancy) + total(flight)
-
-
 def chain_makespan(occupancy: Vector, flight: Vector, M: Count) -> Value:
     """Makespan of the chain recurrence ``R[m][s] = max(R[m][s-1] + f[s-1], R[m-1][s]) + o[s]``.
 
@@ -59,19 +54,24 @@ def chain_makespan(occupancy: Vector, flight: Vector, M: Count) -> Value:
     return total(occupancy) + total(flight) + times(count - 1, largest(occupancy))
 
 
-def chain_parts(tau: Vector, d: Vector, overlap: Vector, latency: Vector = None) -> tuple[Vector, Vector]:
-    """Occupancy (S) and flight (S-1) of the chain when the share ``overlap`` of a transfer does not hold its sender.
+def fill_time(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
+    """Time of the first micro-batch through the pipeline, ``T(1) = sum(tau) + sum(d) + sum(latency)``."""
+    _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
+    return total(tau) + total(d) + total(latency)
 
-    ``o[s] = tau[s] + (1-overlap[s])·d[s]`` with ``o[S-1] = tau[S-1]``; ``f[s] = overlap[s]·d[s] + latency[s]``.
-    ``overlap`` is one number, S-1 numbers, or an array (…, S-1) or (…, 1).
+
+def steady_slope(tau: Vector, d: Vector = None, overlap: Vector = 1) -> Value:
+    """Steady time per micro-batch when the share ``overlap`` of each transfer overlaps with the sender's work.
+
+    ``max(tau[s] + (1-overlap[s])·d[s])``: ``tau_max`` at 1, ``sigma_max`` at 0. ``overlap`` is one number, S-1 numbers,
+    or an array (…, S-1) or (…, 1).
     """
-    overlap = shares("overlap", overlap, max(width(tau) - 1, 0))
-    _, tau, d, latency, overlap = operands(1, tau=tau, d=d, latency=latency, overlap=overlap)
+    shares("overlap", overlap, max(width(tau) - 1, 0))
+    _, tau, d = operands(1, tau=tau if not is_array(overlap) else as_array(tau), d=d)
     if is_array(tau):
-        return alike(hold(tau, (1 - overlap) * d), overlap * d + latency)
-    held = [(1 - part) * transfer for part, transfer in zip(overlap, d, strict=True)]
-    flight = [part * transfer + extra for part, transfer, extra in zip(overlap, d, latency, strict=True)]
-    return hold(tau, held), flight
+        return longest_hold(tau, d, overlap)
+    parts = overlap if isinstance(overlap, (list, tuple)) else [overlap] * len(d)
+    return max(hold(tau, [(1 - part) * transfer for part, transfer in zip(parts, d, strict=True)]))
 
 
 def blocking_sigma(tau: Vector, d: Vector = None) -> Vector:
@@ -98,11 +98,11 @@ def makespan_blocking(tau: Vector, M: Count, d: Vector = None, latency: Vector =
 def makespan_partial(tau: Vector, M: Count, d: Vector, overlap: Vector, latency: Vector = None) -> Value:
     """Makespan when the share ``overlap`` of each transfer overlaps with the sender's work and the rest holds it.
 
-    ``sum(tau) + sum(d) + sum(latency) + (M-1)·max(tau[s] + (1-overlap[s])·d[s])``; at most :func:`linear_blend`.
-    ``overlap`` as in :func:`chain_parts`.
+    ``T(1) + (M-1)·max(tau[s] + (1-overlap[s])·d[s])``; at most :func:`linear_blend`. ``overlap`` as in
+    :func:`steady_slope`.
     """
-    occupancy, flight = chain_parts(tau, d, overlap, latency)
-    return chain_makespan(occupancy, flight, M)
+    count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
+    return fill_time(tau, d, latency) + times(count - 1, steady_slope(tau, d, overlap))
 
 
 def linear_blend(tau: Vector, M: Count, rho: Value, d: Vector = None, latency: Vector = None) -> Value:
@@ -207,7 +207,7 @@ def asymptotic_throughput(tau: Vector, d: Vector = None, blocking: bool = False)
 def crossover_batches(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
     """The ``M`` at which fill equals steady state: ``M* = 1 + (sum(tau) + sum(d) + sum(latency))/tau_max``."""
     _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
-    return 1 + (total(tau) + total(d) + total(latency)) / largest(tau)
+    return 1 + fill_time(tau, d, latency) / largest(tau)
 
 
 def utilization(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Vector:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hpsim import formulas
 from hpsim.errors import RegimeError
 from hpsim.exact import NumberLike, number
-from hpsim.vectors import Vector, in_short, width
+from hpsim.vectors import in_short
 
 NAMES = ("free", "async", "blocking", "partial")
 
@@ -42,32 +41,6 @@ class Regime:
             raise RegimeError("communication", in_short(self.communication), "true or false")
         if not self.communication and self.overlap != 1:
             raise RegimeError("overlap", f"{self.overlap} without communication", "leave overlap out")
-
-    def chain(self, tau: Vector, d: Vector = None, latency: Vector = None) -> tuple[Vector, Vector]:
-        """Occupancy (S) and flight (S-1) of ``R[m][s] = max(R[m][s-1] + f[s-1], R[m-1][s]) + o[s]``.
-
-        Parameters
-        ----------
-        tau, d, latency : sequences or arrays, last axis S, S-1 and S-1
-            Times in one unit, as :mod:`hpsim.formulas` takes them.
-
-        Returns
-        -------
-        tuple
-            ``o[s] = tau[s] + (1-overlap[s])·d[s]`` and ``f[s] = overlap[s]·d[s] + latency[s]``, lists from sequences
-            and arrays from arrays; without communication ``o = tau`` and ``f = 0``.
-
-        Raises
-        ------
-        RegimeError
-            When ``overlap`` is given per link for another number of links.
-        """
-        if not self.communication:
-            return formulas.chain_parts(tau, None, 1)
-        links = width(tau) - 1
-        if isinstance(self.overlap, tuple) and len(self.overlap) != links:
-            raise RegimeError("overlap", f"{len(self.overlap)} values for {links} links", "one, or one for each link")
-        return formulas.chain_parts(tau, d, self.overlap, latency)
 
 
 def PARTIAL(rho: NumberLike | Sequence[NumberLike]) -> Regime:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from hpsim.errors import PipelineError, RegimeError
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, blocks_for, makespans, pack
+from hpsim.processors import available_cpus
 from hpsim.regime import Regime, named
 from hpsim.rows import Rows, floats
 from hpsim.vectors import counted, in_short
@@ -133,7 +133,7 @@ def _check_links(overlap: Array, links: int) -> None:
 
 def _threads(workers: int | None) -> int:
     if workers is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return available_cpus()
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise PipelineError("workers", in_short(workers), "a number of threads, at least 1")
     return workers

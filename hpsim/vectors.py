@@ -26,6 +26,12 @@ def is_array(values: object) -> bool:
     return getattr(values, "ndim", 0) > 0
 
 
+def as_array(values: Vector) -> Vector:
+    import numpy as np
+
+    return np.asarray(values)
+
+
 def width(values: Vector) -> int:
     """Length of the last axis."""
     return int(values.shape[-1]) if is_array(values) else len(values)
@@ -47,19 +53,22 @@ def each(values: Value) -> Value:
 def hold(tau: Vector, held: Vector) -> Vector:
     """``tau`` with ``held`` (S-1) added to every stage but the last."""
     if not is_array(tau):
-        return [*(time + hold for time, hold in zip(tau, held, strict=False)), tau[-1]]
+        return [*(time + extra for time, extra in zip(tau, held, strict=False)), tau[-1]]
     import numpy as np
 
     head = tau[..., :-1] + held
     return np.concatenate([head, np.broadcast_to(tau[..., -1:], (*head.shape[:-1], 1))], axis=-1)
 
 
-def alike(occupancy: Vector, flight: Vector) -> tuple[Vector, Vector]:
-    """Two arrays brought to one leading shape."""
+def longest_hold(tau: Vector, d: Vector, overlap: Vector) -> Value:
+    """For arrays: the largest of ``tau[s] + (1-overlap[s])·d[s]``, without building them all."""
     import numpy as np
 
-    lead = np.broadcast_shapes(occupancy.shape[:-1], flight.shape[:-1])
-    return tuple(np.broadcast_to(x, (*lead, x.shape[-1])) for x in (occupancy, flight))  # type: ignore[return-value]
+    if isinstance(overlap, (list, tuple)):
+        overlap = np.asarray(overlap, dtype=d.dtype if d.dtype.kind == "f" else object)
+    last = tau[..., -1]
+    held = scaled(1 - overlap, d)
+    return np.maximum((tau[..., :-1] + held).max(axis=-1), last) if tau.shape[-1] > 1 else last
 
 
 def operands(M: Count, **vectors: Vector) -> tuple[Any, ...]:
@@ -109,7 +118,7 @@ def counted(M: Count) -> Count:
 
 
 def shares(name: str, value: Vector, links: int) -> Vector:
-    """A share for each link, from one share for all, one for each, or an array (…, links) or (…, 1).
+    """``value``: one share for all links, a list with one for each, or an array (…, links) or (…, 1).
 
     Raises
     ------
@@ -119,14 +128,8 @@ def shares(name: str, value: Vector, links: int) -> Vector:
     if is_array(value):
         if value.shape[-1] not in (1, links):
             raise PipelineError(name, f"{value.shape[-1]} values for {links} links", f"a last axis of {links} or 1")
-        if value.shape[-1] != links:
-            value = value.repeat(links, axis=-1)
-    elif isinstance(value, (list, tuple)):
-        if len(value) != links:
-            raise PipelineError(name, f"{len(value)} values for {links} links", "one value, or one for each link")
-    else:
-        share(name, value)
-        return [value] * links
+    elif isinstance(value, (list, tuple)) and len(value) != links:
+        raise PipelineError(name, f"{len(value)} values for {links} links", "one value, or one for each link")
     return share(name, value)
 
 
@@ -205,7 +208,7 @@ def _as_arrays(count: Count, vectors: list[Vector]) -> list[Any]:
         kind = np.dtype(object)
     else:
         kind = np.dtype(np.int64)
-    return [array.astype(kind) for array in arrays]
+    return [array.astype(kind, copy=False) for array in arrays]
 
 
 def _bound(count: Count, arrays: list[Any]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,21 @@ from hypothesis import settings
 
 SHARED_CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
 
+SIZE = 0.02 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 1.0  # kernels as plain Python are that much slower
+
 settings.register_profile("reproducible", derandomize=True, deadline=None, database=None)
 settings.load_profile("reproducible")
+
+
+def scaled(n: int) -> int:
+    """``n`` cases, fewer of them when the kernels are not compiled."""
+    return max(1, int(n * SIZE))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The sampler's words wrap around 2^64; compiled code does so silently, NumPy's scalars say it."""
+    if SIZE < 1:
+        config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
 
 
 @pytest.fixture

@@ -11,17 +11,19 @@ import hpsim
 
 PACKAGE = Path(hpsim.__file__).parent
 
-ROOMS = """
-errors exact vectors formulas pipeline regime
+TABLE = """
+errors processors exact vectors formulas pipeline regime
 reference.chain reference.sampling
-kernels._jit kernels.chain kernels.sampling
+kernels._jit kernels.chain kernels.sampling kernels.checking
 lanes rows simulation
-sweep.checks sweep.fields sweep.document sweep.validation sweep.yaml_file sweep.distribution sweep.grid
-sweep.pipelines_file sweep.exactness sweep.settings sweep.values sweep.spec sweep.estimate sweep.json_schema
+sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sweep.file.yaml_file
+sweep.file.distribution sweep.file.grid sweep.file.pipelines_file sweep.file.exactness sweep.file.settings
+sweep.file.values sweep.spec sweep.estimate sweep.json_schema
 sweep.columns sweep.explicit sweep.sample sweep.evaluate sweep.totals sweep.chunk
 sweep.executors sweep.durable sweep.store sweep.run
 cli cli.progress cli.calc_table cli.calc cli.sweep cli.sweep_run
-""".split()
+"""
+ROOMS = TABLE.split()
 
 HEAVY = {"numba", "pandas", "pyarrow", "matplotlib"}
 
@@ -32,7 +34,7 @@ def module_name(path: Path) -> str:
 
 def modules() -> dict[str, Path]:
     names = {module_name(path): path for path in PACKAGE.rglob("*.py")}
-    doors = {"__init__", "kernels", "reference", "sweep"}  # packages that hold no code
+    doors = {"__init__", "kernels", "reference", "sweep", "sweep.file"}  # packages that hold no code
     return {name: path for name, path in names.items() if name not in doors}
 
 

@@ -92,7 +92,8 @@ def test_worked_example_by_hand():
     assert f.crossover_batches(tau, d, latency) == 1 + Fraction(21, 8)
     assert f.utilization(tau, 3, d, latency) == [Fraction(6, 37), Fraction(24, 37), Fraction(12, 37)]
     assert f.graham_lower_bound([3, 6], 4) == 22.5
-    assert f.chain_fill([3, 5, 2], [1, 1]) == 12
+    assert f.fill_time(tau, d, latency) == Fraction(21, 2)
+    assert f.steady_slope(tau, d, Fraction(1, 2)) == Fraction(9, 2)
     assert f.chain_makespan([3, 5, 2], [1, 1], 3) == 22
 
 
@@ -105,7 +106,7 @@ def test_published_cases(shared_case):
         permuted = [Fraction(str(x)) for x in case.get("tau_permuted", case["tau"])]
         answers = {
             "tau_max": lambda tau=tau: max(tau),
-            "tau_sum": lambda tau=tau: f.chain_fill(tau, None),
+            "tau_sum": lambda tau=tau: f.fill_time(tau),
             "speedup_over_serial_large_M": lambda tau=tau: f.asymptotic_throughput(tau) * f.makespan_free(tau, 1),
             "T_async": lambda tau=tau, M=M, d=d: f.makespan_async(tau, M, d),
             "T_async_permuted": lambda tau=permuted, M=M, d=d: f.makespan_async(tau, M, d),
@@ -113,7 +114,7 @@ def test_published_cases(shared_case):
             "T_partial": lambda tau=tau, M=M, d=d, rho=rho: f.makespan_partial(tau, M, d, rho),
             "linear_blend": lambda tau=tau, M=M, d=d, rho=rho: f.linear_blend(tau, M, rho, d),
             "slope_linear_blend_rho_1/2": lambda tau=tau, d=d: f.effective_slope(tau, Fraction(1, 2), d),
-            "slope_per_link_overlap_1/2": lambda tau=tau, d=d: max(f.chain_parts(tau, d, Fraction(1, 2))[0]),
+            "slope_per_link_overlap_1/2": lambda tau=tau, d=d: f.steady_slope(tau, d, Fraction(1, 2)),
             "phase": lambda tau=tau, d=d: f.phase_transition(tau, d),
         }
         for key in answers.keys() & expect.keys():
@@ -230,9 +231,9 @@ def test_overlap_per_pipeline_and_per_link_in_arrays():
     tau, d = np.array([[1.0, 2.0, 1.0]] * 2), np.array([[4.0, 0.0]] * 2)
     assert f.makespan_partial(tau, 3, d, np.array([[1.0], [0.25]])).tolist() == [12, 16]
     assert f.makespan_partial(tau, 3, d, np.array([[0.0, 1.0], [1.0, 0.0]])).tolist() == [18, 12]
-    occupancy, flight = f.chain_parts(tau, None, 1)
-    assert occupancy.tolist() == tau.tolist()
-    assert flight.tolist() == [[0, 0], [0, 0]]
+    assert f.steady_slope(tau, d, [0, Fraction(1, 2)]).tolist() == [5, 5]
+    assert f.steady_slope([1, 4, 2], [2, 6], np.array([[0.0, 1.0], [0.5, 0.5]])).tolist() == [4, 7]
+    assert f.steady_slope(np.array([[3.0]]), None, np.array([[0.5]])).tolist() == [3]
 
 
 def test_integers_never_wrap_around():

@@ -13,9 +13,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from hpsim.sweep.file.yaml_file import load
 from hpsim.sweep.json_schema import sweep_json_schema
 from hpsim.sweep.spec import load_sweep
-from hpsim.sweep.yaml_file import load
 
 FILES = Path(__file__).parent / "sweep_files"
 ROOT = Path(__file__).parent.parent
@@ -99,7 +99,7 @@ def test_show_prints_the_resolved_sweep_and_its_size() -> None:
         "# 10 configurations in 3 chunks\n"
         "# 80 points (configuration and number of micro-batches)\n"
         "# about 15,000 cells (micro-batch, stage and regime)\n"
-        "# BYTES\n"
+        "# about 30.1 kB of Parquet\n"
     )
 
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpsim.errors import SweepFileError
-from hpsim.sweep import yaml_file
-from hpsim.sweep.pipelines_file import load_pipelines
+from hpsim.sweep.file import yaml_file
+from hpsim.sweep.file.pipelines_file import load_pipelines
+from hpsim.sweep.file.yaml_file import dump, find, load, parse
 from hpsim.sweep.spec import load_sweep
-from hpsim.sweep.yaml_file import dump, find, load, parse
 
 
 def refusal_of(path: Path) -> SweepFileError:

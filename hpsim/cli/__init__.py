@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -11,6 +12,8 @@ from hpsim import __version__
 from hpsim.errors import HpsimError
 
 WRONG_INPUT = 2
+INTERRUPTED = 130
+OUTPUT_CLOSED = 141  # as for a process that SIGPIPE ended
 
 
 class LazyGroup(click.Group):
@@ -57,7 +60,15 @@ def cli() -> None:
 def main() -> None:
     """Entry point of the ``hpsim`` command: a user's mistake is one line on stderr and exit code 2."""
     try:
-        cli(prog_name="hpsim")
+        sys.exit(cli(prog_name="hpsim", standalone_mode=False))
     except HpsimError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(WRONG_INPUT)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:  # what click makes of Ctrl-C
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(OUTPUT_CLOSED)

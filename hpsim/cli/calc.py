@@ -70,7 +70,7 @@ def _from_flags(tau: str | None, d: str | None, latency: str | None) -> list[tup
 def _from_file(file: str, tau: str | None, d: str | None, latency: str | None) -> list[tuple[dict[str, Any], Pipeline]]:
     if any(times is not None for times in (tau, d, latency)):
         raise PipelineError("calc", "both FILE and times", f"FILE alone, or --tau, --d and --latency; {_EXAMPLE}")
-    from hpsim.sweep.pipelines_file import load_pipelines
+    from hpsim.sweep.file.pipelines_file import load_pipelines
 
     loaded = load_pipelines(file)
     return [

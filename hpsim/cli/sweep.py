@@ -42,8 +42,8 @@ def show(file: str, settings: tuple[str, ...], as_json: bool) -> None:
     The output is itself a sweep file: the resolved form, with the size of the run in comments.
     """
     from hpsim.sweep.estimate import estimate
+    from hpsim.sweep.file.yaml_file import dump
     from hpsim.sweep.spec import load_sweep
-    from hpsim.sweep.yaml_file import dump
 
     loaded = load_sweep(file, settings)
     size, notes = estimate(loaded), loaded.rounding()

@@ -41,6 +41,7 @@ def run(
     130, 143: stopped by Ctrl-C, by SIGTERM (the same command resumes).
     """
     from hpsim.cli.progress import progress_on_stderr
+    from hpsim.kernels._jit import on_first_compilation
     from hpsim.sweep.run import RunInterrupted, run_sweep
     from hpsim.sweep.spec import load_sweep
 
@@ -48,6 +49,7 @@ def run(
     for sentence in sweep.rounding():
         click.echo(f"note: {sentence}", err=True)
     folder = out or Path("results") / sweep.name
+    on_first_compilation(lambda: click.echo("compiling kernels; the code is kept, so this happens once", err=True))
     try:
         with progress_on_stderr(sweep.name) as show:
             report = run_sweep(sweep, folder, workers=workers, fresh=fresh, on_progress=show)

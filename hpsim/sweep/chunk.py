@@ -11,15 +11,15 @@ import numpy as np
 from hpsim import formulas
 from hpsim.lanes import Array, unpack
 from hpsim.sweep.columns import schema
-from hpsim.sweep.evaluate import Evaluation, evaluate
-from hpsim.sweep.sample import Batch, batches
+from hpsim.sweep.evaluate import Evaluation
+from hpsim.sweep.sample import batches
 from hpsim.sweep.spec import Sweep
 from hpsim.sweep.totals import Totals
 
 if TYPE_CHECKING:
     import pyarrow
 
-TILE = 16384  # configurations evaluated together, few enough to stay in the second-level cache
+TILE = 32768  # configurations evaluated together: few enough for the caches, enough to hide the calls
 MOST_VIOLATIONS = 1000  # stored a chunk; all are counted
 
 
@@ -47,11 +47,12 @@ def run_chunk(sweep: Sweep, index: int) -> ChunkResult:
     for tile in _tiles(ids):
         found: list[dict[str, Any]] = []
         for batch in batches(sweep, tile):
-            evaluation = evaluate(sweep, batch)
-            totals += _totals(sweep, batch, evaluation)
+            evaluation = Evaluation(sweep, batch)
+            failed = {claim: evaluation.failed(claim) for claim in sweep.claims} if evaluation.suspect else {}
+            totals += _totals(evaluation, failed)
             if points is not None:
-                points.add(batch, evaluation)
-            found += _violations(sweep, batch, evaluation, MOST_VIOLATIONS - len(violations))
+                points.add(evaluation)
+            found += _violations(evaluation, failed, MOST_VIOLATIONS - len(violations))
         found.sort(key=lambda row: (row["config_id"], row["M"], sweep.claims.index(row["claim"])))
         violations += found[: MOST_VIOLATIONS - len(violations)]
     tables = points.tables() if points is not None else {}
@@ -65,47 +66,49 @@ def _tiles(ids: range) -> Iterator[range]:
         yield range(start, min(start + TILE, ids.stop))
 
 
-def _totals(sweep: Sweep, batch: Batch, evaluation: Evaluation) -> Totals:
+def _totals(evaluation: Evaluation, failed: dict[str, Array]) -> Totals:
+    sweep, batch = evaluation.sweep, evaluation.batch
     n = len(batch.ids)
     return Totals(
         configs=n,
         points=n * len(sweep.microbatches),
         cells=n * batch.S * sweep.microbatches[-1] * len(sweep.regimes),
-        violations=sum(int(np.count_nonzero(where)) for where in evaluation.failed.values()),
-        max_rel_err={regime: float(error.max()) for regime, error in evaluation.error.items()},
+        violations=sum(int(np.count_nonzero(where)) for where in failed.values()),
+        max_rel_err=evaluation.worst,
     )
 
 
-def _violations(sweep: Sweep, batch: Batch, evaluation: Evaluation, most: int) -> list[dict[str, Any]]:
+def _violations(evaluation: Evaluation, failed: dict[str, Array], most: int) -> list[dict[str, Any]]:
     """Rows of the violations table: the first ``most`` of the batch, by configuration, M and claim."""
-    if most <= 0 or not any(where.any() for where in evaluation.failed.values()):
+    if not failed or most <= 0:
         return []
-    failed = np.stack([evaluation.failed[claim] for claim in sweep.claims], axis=-1).transpose(1, 0, 2)
-    return [_violation(sweep, batch, evaluation, *(int(k) for k in place)) for place in np.argwhere(failed)[:most]]
+    places = np.argwhere(np.stack(list(failed.values()), axis=-1).transpose(1, 0, 2))[:most]
+    claims = list(failed)
+    return [_violation(evaluation, int(i), int(j)) | {"claim": claims[claim]} for i, j, claim in places]
 
 
-def _violation(sweep: Sweep, batch: Batch, evaluation: Evaluation, i: int, j: int, claim: int) -> dict[str, Any]:
+def _violation(evaluation: Evaluation, i: int, j: int) -> dict[str, Any]:
     """Configuration ``i`` of the batch at the ``j``-th number of micro-batches, in the user's unit."""
+    sweep, batch = evaluation.sweep, evaluation.batch
     block, lane = divmod(i, batch.tau.shape[2])
     scale = int(batch.scale[i])
-    M = sweep.microbatches[j]
     tau = batch.tau[block, :, lane]
     row = {
         "config_id": int(batch.ids[i]),
         "S": batch.S,
-        "M": M,
-        "T_gpipe": float(formulas.gpipe_makespan(tau, M)) / scale,
+        "M": sweep.microbatches[j],
+        "T_gpipe": float(formulas.gpipe_makespan(tau, sweep.microbatches[j])) / scale,
         "tau": (tau / scale).tolist(),
         "d": (batch.d[block, :, lane] / scale).tolist(),
         "latency": (batch.latency[block, :, lane] / scale).tolist(),
         "rho": None if batch.rho is None else float(batch.rho[block, lane]),
         "scale": scale,
-        "claim": sweep.claims[claim],
     }
     for regime in sweep.regimes:
-        row[f"T_{regime}"] = float(evaluation.makespan[regime][j, i]) / scale
-        row[f"closed_{regime}"] = float(evaluation.closed[regime][j, i]) / scale
-        row[f"rel_err_{regime}"] = float(evaluation.error[regime][j, i])
+        points = evaluation.points(regime)
+        row[f"T_{regime}"] = float(points.makespan[j, i]) / scale
+        row[f"closed_{regime}"] = float(points.closed[j, i]) / scale
+        row[f"rel_err_{regime}"] = float(points.error[j, i])
     return row
 
 
@@ -125,30 +128,31 @@ class _Points:
         self.points: dict[str, Array] = {}
         self.vectors: dict[str, list[tuple[Array, Array]]] = {"tau": [], "d": [], "latency": []}
 
-    def add(self, batch: Batch, evaluation: Evaluation) -> None:
+    def add(self, evaluation: Evaluation) -> None:
+        batch = evaluation.batch
         where = batch.ids - self.first
         scale = batch.scale.astype(np.float64)
-        rows = [unpack(lanes, len(where)) for lanes in (batch.tau, batch.d, batch.latency)]
-        phase = formulas.phase_transition(rows[0], rows[1]) if batch.phase is None else batch.phase
-        tau, d, latency = (times / scale[:, None] for times in rows)
+        tau, d, latency = (unpack(lanes, len(where)) for lanes in (batch.tau, batch.d, batch.latency))
         for name, times in (("tau", tau), ("d", d), ("latency", latency)):
-            self.vectors[name].append((where, times))
+            self.vectors[name].append((where, times / scale[:, None]))
         self._put(self.configs, "S", where, np.full(len(where), batch.S, dtype=np.int32))
         if batch.rho is not None:
             self._put(self.configs, "rho", where, batch.rho.reshape(-1)[: len(where)])
         self._put(self.configs, "scale", where, batch.scale)
-        self._put(self.configs, "tau_max", where, tau.max(axis=1))
-        self._put(self.configs, "tau_sum", where, tau.sum(axis=1))
-        self._put(self.configs, "d_sum", where, d.sum(axis=1))
-        self._put(self.configs, "sigma_max", where, formulas.blocking_sigma(tau, d).max(axis=1))
-        self._put(self.configs, "bias", where, formulas.homogeneity_bias(tau))
+        self._put(self.configs, "tau_max", where, tau.max(axis=1) / scale)
+        self._put(self.configs, "tau_sum", where, tau.sum(axis=1) / scale)
+        self._put(self.configs, "d_sum", where, d.sum(axis=1) / scale)
+        self._put(self.configs, "sigma_max", where, formulas.steady_slope(tau, d, 0) / scale)
+        self._put(self.configs, "bias", where, formulas.homogeneity_bias(tau) / scale)
+        phase = formulas.phase_transition(tau, d) if batch.phase is None else batch.phase
         self._put(self.configs, "phase", where, phase)
-        M = np.array(self.sweep.microbatches)
-        self._put(self.points, "T_gpipe", where, formulas.gpipe_makespan(tau[:, None], M))
+        gpipe = formulas.gpipe_makespan(tau[:, None], evaluation.counts)
+        self._put(self.points, "T_gpipe", where, gpipe / scale[:, None])
         for regime in self.sweep.regimes:
-            self._put(self.points, f"T_{regime}", where, (evaluation.makespan[regime] / scale).T)
-            self._put(self.points, f"closed_{regime}", where, (evaluation.closed[regime] / scale).T)
-            self._put(self.points, f"rel_err_{regime}", where, evaluation.error[regime].T)
+            points = evaluation.points(regime)
+            self._put(self.points, f"T_{regime}", where, (points.makespan / scale).T)
+            self._put(self.points, f"closed_{regime}", where, (points.closed / scale).T)
+            self._put(self.points, f"rel_err_{regime}", where, points.error.T)
 
     def _put(self, columns: dict[str, Array], name: str, where: Array, values: Array) -> None:
         n = len(self.configs["config_id"])

@@ -74,8 +74,9 @@ def told_plainly(path: Path) -> Iterator[None]:
                 f"no room to write ({error.strerror})",
                 "finished parts are intact; make room, and the same command resumes",
             ) from error
+        named = str(error.filename or path)
         raise RunFolderError(
-            str(error.filename or path),
+            str(path) if named.endswith(".tmp") else named,
             f"cannot be used ({error.strerror or error})",
             "a run needs a folder it may read and write; choose one with --out",
         ) from error

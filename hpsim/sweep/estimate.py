@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hpsim.sweep.distribution import Distribution
-from hpsim.sweep.grid import entries
+from hpsim.sweep.file.distribution import Distribution
+from hpsim.sweep.file.grid import entries
 from hpsim.sweep.spec import Sweep
 
-BYTES_PER_VALUE = 7.0
-"""A measured time in Parquet after compression: nearly the 8 bytes of float64, since random digits do not compress."""
-BYTES_PER_ROW = 2.0
-"""What is left of all the other columns of a row (ids, S, M, shares, zeros): they compress to almost nothing."""
+# Bytes that one time takes in a part, measured on runs of the shipped sweeps and of variants of them.
+FLOAT64_BYTES = 7.2
+EXPLICIT_BYTES = 2.0  # pipelines and grids repeat few values
+SAMPLED_BYTES = 1.9  # and an eighth of the resolution: only the digits that a time has
+AGGREGATES = 5  # tau_max, tau_sum, d_sum, sigma_max, bias
+PART_BYTES = 9000  # schema and statistics of a part's files
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,19 @@ def _mean(distribution: Distribution) -> Fraction:
 
 
 def _bytes(sweep: Sweep, stages: Fraction) -> int:
+    """Bytes of Parquet: the times of all columns at the rate of their kind. Ids, M and zeros take next to nothing."""
     if sweep.record == "violations":
         return 0
-    makespans = 2 * len(sweep.regimes) + 1
-    errors = len(sweep.regimes) if sweep.arithmetic == "float64" else 0
-    links = 1 + int(_has_latency(sweep))
-    aggregates = 5
-    config_values = float(stages) + links * float(stages - sweep.n_configs) + aggregates * sweep.n_configs
-    values = config_values + (makespans + errors) * sweep.n_points
-    return round(values * BYTES_PER_VALUE + (sweep.n_configs + sweep.n_points) * BYTES_PER_ROW)
+    links = (1 + int(_has_latency(sweep))) * float(stages - sweep.n_configs)
+    in_configs = float(stages) + links + AGGREGATES * sweep.n_configs
+    in_points = (1 + (2 if sweep.arithmetic == "exact" else 3) * len(sweep.regimes)) * sweep.n_points
+    return round((in_configs + in_points) * _bytes_per_time(sweep)) + PART_BYTES * sweep.n_chunks
+
+
+def _bytes_per_time(sweep: Sweep) -> float:
+    if sweep.source != "sampled":
+        return EXPLICIT_BYTES
+    return FLOAT64_BYTES if sweep.resolution is None else min(FLOAT64_BYTES, SAMPLED_BYTES + sweep.resolution / 8)
 
 
 def _has_latency(sweep: Sweep) -> bool:

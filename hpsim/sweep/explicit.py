@@ -9,8 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from hpsim.lanes import Array
-from hpsim.sweep.grid import Axis, Each, Grid
+from hpsim.sweep.file.grid import Axis, Each, Grid
 from hpsim.sweep.spec import Sweep
+
+LARGEST_WHOLE = 2**53  # float64 holds every whole number up to here
 
 
 @dataclass(frozen=True)
@@ -21,9 +23,9 @@ class Rows:
     ----------
     ids : (n,) int64
     tau : (n, S), d, latency : (n, S-1)
-        Times in units of 1/scale: whole numbers held as float64.
+        Times in units of 1/scale: whole numbers held as float64, or as Python integers where those are not exact.
     rho : (n,), or None where the source does not list it
-    scale : (n,) int64
+    scale : (n,) int64, or Python integers
     """
 
     ids: Array
@@ -35,9 +37,9 @@ class Rows:
 
     def in_users_unit(self) -> Rows:
         """The same times in the user's unit, rounded to float64; scale 1."""
-        scale = self.scale[:, None].astype(np.float64)
-        times = {name: getattr(self, name) / scale for name in ("tau", "d", "latency")}
-        return replace(self, **times, scale=np.ones_like(self.scale))
+        scale = self.scale[:, None]
+        times = {name: (getattr(self, name) / scale).astype(np.float64) for name in ("tau", "d", "latency")}
+        return replace(self, **times, scale=np.ones(len(self.ids), dtype=np.int64))
 
 
 def pipeline_rows(sweep: Sweep, ids: Array) -> Iterator[Rows]:
@@ -49,10 +51,10 @@ def pipeline_rows(sweep: Sweep, ids: Array) -> Iterator[Rows]:
         where = np.flatnonzero(stages == n_stages)
         group = [entries[i] for i in where]
         tau, d, latency = (
-            np.array([_whole(getattr(entry, name), entry.scale) for entry in group]).reshape(len(group), width)
+            _array([_whole(getattr(entry, name), entry.scale) for entry in group]).reshape(len(group), width)
             for name, width in (("tau", n_stages), ("d", n_stages - 1), ("latency", n_stages - 1))
         )
-        yield Rows(ids[where], tau, d, latency, None, np.array([entry.scale for entry in group], dtype=np.int64))
+        yield Rows(ids[where], tau, d, latency, None, _scales([entry.scale for entry in group]))
 
 
 def grid_rows(sweep: Sweep, ids: Array) -> Iterator[Rows]:
@@ -81,22 +83,31 @@ def _combinations(grid: Grid, n_stages: int, ids: Array, number: Array) -> Rows:
     if not isinstance(tau_axis, Each):
         tau_axis = tuple(vector for vector in tau_axis if isinstance(vector, tuple) and len(vector) == n_stages)
     _, tau = _digit(tau_axis, n_stages, grid.scale, number)
-    return Rows(ids, tau, d, latency, rho, np.full(len(ids), grid.scale, dtype=np.int64))
+    return Rows(ids, tau, d, latency, rho, _scales([grid.scale] * len(ids)))
 
 
 def _digit(axis: Axis, width: int, scale: int, number: Array) -> tuple[Array, Array]:
     """Split off the digit of ``axis``: (the number left, vectors (n, width) in units of 1/scale)."""
     if isinstance(axis, Each):
-        values = np.array(_whole(axis.values, scale))
-        vectors = np.empty((len(number), width))
+        values = _array(_whole(axis.values, scale))
+        vectors = np.empty((len(number), width), dtype=values.dtype)
         for s in reversed(range(width)):
             number, digit = np.divmod(number, len(values))
             vectors[:, s] = values[digit]
         return number, vectors
     number, digit = np.divmod(number, len(axis))
     table = [_whole(level if isinstance(level, tuple) else (level,) * width, scale) for level in axis]
-    return number, np.array(table).reshape(len(axis), width)[digit]
+    return number, _array(table).reshape(len(axis), width)[digit]
 
 
-def _whole(values: tuple[Fraction, ...] | list[Fraction], scale: int) -> list[float]:
-    return [float(value * scale) for value in values]
+def _whole(values: tuple[Fraction, ...] | list[Fraction], scale: int) -> list[int]:
+    return [int(value * scale) for value in values]
+
+
+def _array(whole: list[list[int]] | list[int]) -> Array:
+    exact = np.array(whole, dtype=object)
+    return exact.astype(np.float64) if exact.max(initial=0) <= LARGEST_WHOLE else exact
+
+
+def _scales(scales: list[int]) -> Array:
+    return np.array(scales, dtype=np.int64 if max(scales) <= LARGEST_WHOLE else object)

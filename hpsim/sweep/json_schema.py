@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpsim.sweep.checks import CHECKS
+from hpsim.sweep.file.checks import CHECKS
 from hpsim.sweep.spec import SOURCES, Sweep
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpsim.errors import HpsimError
-from hpsim.sweep.executors import Interrupted, available_cpus, run_all
+from hpsim.processors import available_cpus
+from hpsim.sweep.executors import Interrupted, run_all
 from hpsim.sweep.store import RunFolder
 from hpsim.sweep.totals import Totals
 

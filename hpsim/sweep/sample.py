@@ -19,8 +19,8 @@ from hpsim import formulas
 from hpsim.kernels import sampling
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, blocks_for, pack, unpack
-from hpsim.sweep.distribution import Distribution
 from hpsim.sweep.explicit import grid_rows, pipeline_rows
+from hpsim.sweep.file.distribution import Distribution
 from hpsim.sweep.spec import Sweep
 
 FIRST_TIME_DRAW = 16
@@ -52,6 +52,12 @@ class Batch:
     rho: Array | None
     scale: Array
     phase: Array | None = None
+
+    @property
+    def shares(self) -> Array:
+        """``rho``, in a sweep that has it."""
+        assert self.rho is not None
+        return self.rho
 
     @property
     def S(self) -> int:
@@ -89,7 +95,7 @@ def _sampled(sweep: Sweep, ids: Array) -> Iterator[Batch]:
     first = np.empty((keys.shape[0], 1, LANES))
     sampling.uniforms(keys, 0, 1, first)
     stages = _quantile(sweep.stages, first).astype(np.int64).reshape(-1)[: len(ids)]
-    for n_stages in np.unique(stages):
+    for n_stages in np.flatnonzero(np.bincount(stages)):
         yield _drawn(sweep, ids[stages == n_stages], int(n_stages))
 
 

@@ -14,11 +14,11 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic.config import JsonDict
 
 from hpsim.regime import NAMES
-from hpsim.sweep.checks import CHECKS, for_regimes
-from hpsim.sweep.distribution import Distribution, DistributionField
-from hpsim.sweep.document import Document
-from hpsim.sweep.exactness import check_grid, check_pipelines, check_sampled, check_sixteenths
-from hpsim.sweep.fields import (
+from hpsim.sweep.file.checks import CHECKS, for_regimes
+from hpsim.sweep.file.distribution import Distribution, DistributionField
+from hpsim.sweep.file.document import Document
+from hpsim.sweep.file.exactness import check_grid, check_pipelines, check_sampled, check_sixteenths
+from hpsim.sweep.file.fields import (
     MAX_CONFIGS,
     MAX_STAGES,
     Chunk,
@@ -31,12 +31,12 @@ from hpsim.sweep.fields import (
     refusal,
     shown,
 )
-from hpsim.sweep.grid import Grid
-from hpsim.sweep.pipelines_file import PipelineEntry, Text, load_pipelines, unique_names
-from hpsim.sweep.settings import with_settings
-from hpsim.sweep.validation import validated
-from hpsim.sweep.values import CheckId, Name, RegimeName, Share, Tolerance, each_once, safe_name
-from hpsim.sweep.yaml_file import find, load
+from hpsim.sweep.file.grid import Grid
+from hpsim.sweep.file.pipelines_file import PipelineEntry, Text, load_pipelines, unique_names
+from hpsim.sweep.file.settings import with_settings
+from hpsim.sweep.file.validation import validated
+from hpsim.sweep.file.values import CheckId, Name, RegimeName, Share, Tolerance, each_once, safe_name
+from hpsim.sweep.file.yaml_file import find, load
 
 Source = Literal["sampled", "pipelines", "grid"]
 SOURCES: dict[str, Source] = {"configs": "sampled", "pipelines": "pipelines", "grid": "grid"}
@@ -153,8 +153,9 @@ class Sweep(Part):
         _check_times(self)
         _check_rho(self)
         _check_arithmetic(self)
-        if not 0 < self.n_configs <= MAX_CONFIGS:
-            raise refusal(("grid",), f"{self.n_configs:.4g} configurations", f"allowed: at most {MAX_CONFIGS}")
+        if self.n_configs > MAX_CONFIGS:
+            found = f"10^{len(str(self.n_configs)) - 1} configurations or more"
+            raise refusal(("grid",), found, f"allowed: at most {MAX_CONFIGS}")
         return self
 
     @property

@@ -25,8 +25,8 @@ from hpsim import __version__
 from hpsim.errors import RunFolderError
 from hpsim.sweep import columns
 from hpsim.sweep.durable import fsync_directory, lock, told_plainly, write_durably
+from hpsim.sweep.file.yaml_file import dump
 from hpsim.sweep.totals import Totals
-from hpsim.sweep.yaml_file import dump
 
 if TYPE_CHECKING:
     import pyarrow

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
-from hpsim.sweep.fields import NUMBER_SCHEMA, Number, Part, plain, refusal, shown
+from hpsim.sweep.file.fields import NUMBER_SCHEMA, Number, Part, plain, refusal, shown
 
 Kind = Literal["constant", "uniform", "loguniform", "lognormal", "integers", "choice"]
 Times = Literal["mean_tau", "max_tau"]

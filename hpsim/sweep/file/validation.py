@@ -12,8 +12,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from hpsim.errors import SweepFileError
-from hpsim.sweep.document import Document, KeyPath
-from hpsim.sweep.fields import shown
+from hpsim.sweep.file.document import Document, KeyPath
+from hpsim.sweep.file.fields import shown
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -16,7 +16,7 @@ from typing import Literal, NoReturn
 import yaml
 
 from hpsim.errors import SweepFileError
-from hpsim.sweep.document import Document, KeyPath, Plain, dotted
+from hpsim.sweep.file.document import Document, KeyPath, Plain, dotted
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 40
@@ -240,7 +240,7 @@ def _reason(error: Exception) -> str:
 
 def _shipped(kind: str) -> dict[str, Path]:
     """Name → path of the shipped files: inside an installed package, else beside it in a checkout."""
-    package = Path(__file__).resolve().parent.parent
+    package = Path(__file__).resolve().parents[2]
     for folder in (package / kind, package.parent / kind):
         files = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
         if files:

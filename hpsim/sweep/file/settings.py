@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hpsim.errors import SweepFileError
-from hpsim.sweep.distribution import KINDS
-from hpsim.sweep.document import Document, KeyPath
-from hpsim.sweep.yaml_file import parse
+from hpsim.sweep.file.distribution import KINDS
+from hpsim.sweep.file.document import Document, KeyPath
+from hpsim.sweep.file.yaml_file import parse
 
 
 def with_settings(document: Document, settings: Sequence[str]) -> Document:

@@ -12,10 +12,10 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from hpsim.sweep.distribution import Distribution
-from hpsim.sweep.fields import refusal, shown
-from hpsim.sweep.grid import Each, Grid, entries
-from hpsim.sweep.pipelines_file import PipelineEntry
+from hpsim.sweep.file.distribution import Distribution
+from hpsim.sweep.file.fields import refusal, shown
+from hpsim.sweep.file.grid import Each, Grid, entries
+from hpsim.sweep.file.pipelines_file import PipelineEntry
 
 LIMIT = 2**53
 RHO_PARTS = 16

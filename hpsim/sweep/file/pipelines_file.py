@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from hpsim.sweep.fields import MAX_STAGES, Number, Part, plain, refusal
-from hpsim.sweep.validation import validated
-from hpsim.sweep.yaml_file import find, load
+from hpsim.sweep.file.fields import MAX_STAGES, Number, Part, plain, refusal
+from hpsim.sweep.file.validation import validated
+from hpsim.sweep.file.yaml_file import find, load
 
 if TYPE_CHECKING:
     from hpsim.pipeline import Pipeline

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, TypeAdapter, WithJsonSchema, field_validator, model_validator
 
-from hpsim.sweep.fields import MAX_STAGES, NUMBER_SCHEMA, Number, Part, Stages, plain, refusal, shown
+from hpsim.sweep.file.fields import MAX_STAGES, NUMBER_SCHEMA, Number, Part, Stages, plain, refusal, shown
 
 MOST_LEVELS = 100_000
 Vector = tuple[Fraction, ...]
@@ -191,7 +191,8 @@ class Grid(Part):
             return data
         if "stages" in data:
             raise refusal(("stages",), "stages beside vectors, whose lengths say it", "allowed: with `tau: {each: …}`")
-        return data | {"stages": list(dict.fromkeys(len(vector) for vector in vectors if vector))}
+        lengths = dict.fromkeys(len(vector) for vector in vectors if 0 < len(vector) <= MAX_STAGES)
+        return data | {"stages": list(lengths)}
 
     @model_validator(mode="after")
     def _fits(self) -> Grid:

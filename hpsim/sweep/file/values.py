@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, PlainValidator, WithJsonSchema
 
 from hpsim.regime import NAMES
-from hpsim.sweep.checks import CHECKS
-from hpsim.sweep.fields import NUMBER_SCHEMA, Number, read_number, refusal, shown
-from hpsim.sweep.validation import nearest
+from hpsim.sweep.file.checks import CHECKS
+from hpsim.sweep.file.fields import NUMBER_SCHEMA, Number, read_number, refusal, shown
+from hpsim.sweep.file.validation import nearest
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 

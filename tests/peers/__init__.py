@@ -1,0 +1,1 @@
+"""What the kernels are compared with: random pipelines and their makespans by independent means."""

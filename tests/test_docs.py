@@ -1,0 +1,87 @@
+"""The README says what is true: its commands exist, its output is what is printed, its code runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hpsim.cli import LazyGroup, cli
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def commands(group: LazyGroup, words: tuple[str, ...] = ("hpsim",)) -> list[str]:
+    found = []
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        found += commands(command, (*words, name)) if isinstance(command, LazyGroup) else [" ".join((*words, name))]
+    return found
+
+
+def test_every_command_is_in_the_readme() -> None:
+    """A command that the README does not name would not be found."""
+    assert isinstance(cli, LazyGroup)
+    assert [command for command in commands(cli) if command not in README] == []
+
+
+@pytest.mark.parametrize("block", blocks("console"))
+def test_console_blocks_show_what_is_printed(block: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each console block is the beginning of the real output; only the wall time may differ."""
+    (tmp_path / "sweeps").symlink_to(ROOT / "sweeps")
+    monkeypatch.chdir(tmp_path)
+    command, shown = block.split("\n", 1)
+    words = shlex.split(command.removeprefix("$ "))
+    assert words[0] == "hpsim"
+    result = CliRunner().invoke(cli, words[1:])
+    assert result.exit_code == 0, result.stderr
+
+    def timeless(text: str) -> list[str]:
+        return [re.sub(r"[0-9.]+ s →", "… s →", line).rstrip() for line in text.splitlines()]
+
+    expected = timeless(shown)
+    expected = expected[: expected.index("…")] if "…" in expected else expected
+    assert timeless(result.stdout)[: len(expected)] == expected
+
+
+def test_python_blocks_run() -> None:
+    """The README's Python code runs, from top to bottom, on arrays of the shapes that it names."""
+    rng = np.random.default_rng(0)
+    names: dict[str, object] = {"tau": rng.random((5, 4)), "d": rng.random((5, 3))}
+    for block in blocks("python"):
+        exec(compile(block, "README.md", "exec"), names)
+    assert getattr(names["T"], "shape", None) == (5, 3)
+
+
+def test_the_yaml_block_is_a_sweep() -> None:
+    """The sweep file in the README loads."""
+    import yaml
+
+    from hpsim.sweep.spec import make_sweep
+
+    (block,) = blocks("yaml")
+    data = yaml.safe_load(block)
+    assert make_sweep(data).n_points == 60_000
+
+
+def test_shipped_files_are_named() -> None:
+    """Each shipped sweep is named in the README."""
+    assert [path.stem for path in (ROOT / "sweeps").glob("*.yaml") if f"`{path.stem}`" not in README] == []
+
+
+def test_nothing_tells_to_install_the_wrong_package() -> None:
+    """The name hpsim belongs to somebody else on the package index."""
+    texts = [path for pattern in ("*.md", "hpsim/**/*.py", "results/*.md") for path in ROOT.glob(pattern)]
+    assert len(texts) > 30
+    wrong = re.compile(r"pip install (-\S+ )*['\"]?hpsim(?!-pipelines)\b")
+    assert [path.name for path in texts if wrong.search(path.read_text(encoding="utf-8"))] == []
