@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hpsim.sweep.executors import Interrupted, available_cpus, run_all
+from hpsim.processors import available_cpus
+from hpsim.sweep.executors import Interrupted, run_all
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
