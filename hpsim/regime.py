@@ -62,11 +62,11 @@ def named(name: str, rho: NumberLike | Sequence[NumberLike] | None = None) -> Re
     RegimeError
         For another name, and for ``partial`` without ``rho``.
     """
-    if name == "partial":
+    if isinstance(name, str) and name == "partial":
         if rho is None:
             raise RegimeError("regime", "'partial' without rho", "give the overlapped share, for example rho=0.5")
         return PARTIAL(rho)
-    if name not in _WITHOUT_RHO:
+    if not isinstance(name, str) or name not in _WITHOUT_RHO:
         near = difflib.get_close_matches(str(name).lower(), NAMES, n=1, cutoff=0.5)
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise RegimeError("regime", f"{in_short(name)} is unknown", f"one of {', '.join(NAMES)}{hint}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,27 +14,29 @@ from hpsim.pipeline import Pipeline
 from hpsim.vectors import in_short
 
 Array = np.ndarray[Any, Any]
-Group = tuple[Array | slice, Array, Array, Array]
+Table = Array | list[Array]
+"""Rows of equal length as one (n, k) array, or of different length as n one-dimensional arrays."""
 
 _SHAPE = "an (N, S) array, N sequences of numbers, or N Pipelines"
 
 
 @dataclass(frozen=True)
+class Group:
+    """Pipelines of equal S: which of the N they are, and their times, (n, S), (n, S-1), (n, S-1)."""
+
+    where: Array | slice
+    tau: Array
+    d: Array
+    latency: Array
+
+
+@dataclass(frozen=True)
 class Rows:
-    """N pipelines: either three arrays of equal S, or three lists of arrays.
+    """N pipelines, checked; ``tau`` has S values a row, ``d`` and ``latency`` S-1."""
 
-    Attributes
-    ----------
-    n : int
-        Number of pipelines.
-    tau, d, latency : (n, S), (n, S-1), (n, S-1) arrays, or lists of n one-dimensional arrays
-        float64, checked.
-    """
-
-    n: int
-    tau: Array | list[Array]
-    d: Array | list[Array]
-    latency: Array | list[Array]
+    tau: Table
+    d: Table
+    latency: Table
 
     @staticmethod
     def read(tau: Any, d: Any, latency: Any) -> Rows:
@@ -46,103 +49,115 @@ class Rows:
         """
         if isinstance(tau, Pipeline):
             tau = [tau]
-        if isinstance(tau, Sequence) and tau and all(isinstance(p, Pipeline) for p in tau):
-            if d is not None or latency is not None:
-                raise PipelineError("d", "given beside Pipelines", "the transfer times that the Pipelines hold")
-            tau, d, latency = ([getattr(p, name) for p in tau] for name in ("tau", "d", "latency"))
-        table = _table("tau", tau)
-        n = len(table)
-        if isinstance(table, np.ndarray):
-            links = (n, table.shape[1] - 1)
-            rows = Rows(n, table, _links("d", d, links), _links("latency", latency, links))
-        else:
-            widths = [len(row) - 1 for row in table]
-            rows = Rows(n, table, _ragged_links("d", d, widths), _ragged_links("latency", latency, widths))
-        for where, *arrays in rows.groups():
-            for name, array in zip(("tau", "d", "latency"), arrays, strict=True):
-                _check_times(name, array, where)
-            _check_some_service(arrays[0], where)
+        if isinstance(tau, Sequence) and len(tau) and all(isinstance(pipeline, Pipeline) for pipeline in tau):
+            for name, beside in (("d", d), ("latency", latency)):
+                if beside is not None:
+                    raise PipelineError(name, "given beside Pipelines", f"the {name} that the Pipelines hold")
+            tau, d, latency = ([getattr(pipeline, name) for pipeline in tau] for name in ("tau", "d", "latency"))
+        stages = _table("tau", tau)
+        if not len(stages) or (isinstance(stages, np.ndarray) and not stages.size):
+            raise PipelineError("tau", in_short(tau), _SHAPE)
+        for i, row in enumerate(stages):
+            if not len(row):
+                raise PipelineError(f"tau[{i}]", "no value", "a service time for each stage, at least one")
+        rows = Rows(stages, _links("d", d, stages), _links("latency", latency, stages))
+        for group in rows.groups():
+            for name in ("tau", "d", "latency"):
+                _check_times(name, getattr(group, name), group.where)
+            _check_some_service(group)
         return rows
+
+    @property
+    def n(self) -> int:
+        """Number of pipelines."""
+        return len(self.tau)
 
     def without_communication(self) -> Rows:
         """The same stages, with links that take no time."""
-        if isinstance(self.tau, np.ndarray):
-            links = np.zeros((self.n, self.tau.shape[1] - 1))
-            return Rows(self.n, self.tau, links, links)
-        zeros = [np.zeros(len(row) - 1) for row in self.tau]
-        return Rows(self.n, self.tau, zeros, zeros)
+        return Rows(self.tau, _links("d", None, self.tau), _links("latency", None, self.tau))
 
     def groups(self) -> Iterator[Group]:
-        """Groups of equal S: (which rows, tau (n, S), d (n, S-1), latency (n, S-1))."""
+        """The pipelines, by ascending number of stages."""
         if isinstance(self.tau, np.ndarray):
-            yield slice(None), np.asarray(self.tau), np.asarray(self.d), np.asarray(self.latency)
+            yield Group(slice(None), self.tau, np.asarray(self.d), np.asarray(self.latency))
             return
         widths = np.array([len(row) for row in self.tau])
         for width in np.unique(widths):
             where = np.flatnonzero(widths == width)
-            tau, d, latency = (np.array([rows[i] for i in where]) for rows in (self.tau, self.d, self.latency))
-            yield where, tau, d, latency
-
-
-def _table(name: str, values: Any) -> Array | list[Array]:
-    """An (n, k) array, or n arrays of different length."""
-    if isinstance(values, np.ndarray):
-        table = floats(name, values)
-        table = table[None] if table.ndim == 1 else table
-        if table.ndim != 2 or table.size == 0:
-            raise PipelineError(name, f"an array of shape {values.shape}", _SHAPE)
-        return table
-    if not isinstance(values, Sequence) or isinstance(values, str) or len(values) == 0:
-        raise PipelineError(name, in_short(values), _SHAPE)
-    if not any(isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, str) for row in values):
-        return floats(name, values)[None]
-    rows = [floats(f"{name}[{i}]", row) for i, row in enumerate(values)]
-    for i, row in enumerate(rows):
-        if row.ndim != 1 or (name == "tau" and not row.size):
-            raise PipelineError(f"{name}[{i}]", in_short(values[i]), "a sequence of times, one for each stage")
-    return np.array(rows) if len({len(row) for row in rows}) == 1 else rows
+            yield Group(where, *(np.array([rows[i] for i in where]) for rows in (self.tau, self.d, self.latency)))
 
 
 def floats(place: str, values: Any) -> Array:
-    """``values`` as float64, or a :class:`PipelineError` at ``place``."""
+    """``values`` as a float64 array, of whatever shape.
+
+    Raises
+    ------
+    PipelineError
+        When they are not numbers, or not the rows of an array.
+    """
     try:
-        return np.asarray(values, dtype=np.float64)
+        array = np.asarray(values)
+        if array.dtype.kind not in "iufO":
+            raise TypeError
+        return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise PipelineError(place, in_short(values), "numbers") from None
 
 
-def _links(name: str, values: Any, shape: tuple[int, int]) -> Array:
-    if values is None or np.size(values) == 0:
-        return np.zeros(shape)
-    table = _table(name, values)
-    if not isinstance(table, np.ndarray) or table.shape != shape:
-        found = f"an array of shape {table.shape}" if isinstance(table, np.ndarray) else "rows of different length"
-        raise PipelineError(name, found, f"shape {shape}: one value for each link of each pipeline")
-    return table
-
-
-def _ragged_links(name: str, values: Any, widths: list[int]) -> list[Array]:
-    if values is None:
-        return [np.zeros(width) for width in widths]
-    if not isinstance(values, Sequence) or len(values) != len(widths):
-        raise PipelineError(name, in_short(values), f"{len(widths)} sequences, one for each pipeline")
+def _table(name: str, values: Any) -> Table:
+    listed = isinstance(values, Sequence) and not isinstance(values, (str, bytes))
+    if not listed or not any(_is_row(row) for row in values):
+        table = floats(name, values)
+        if table.ndim not in (1, 2):
+            raise PipelineError(name, in_short(values), _SHAPE)
+        return table[None] if table.ndim == 1 and table.size else table.reshape(len(table), -1 if table.size else 0)
+    with suppress(PipelineError):
+        table = floats(name, values)
+        if table.ndim == 2 and table.size:
+            return table
     rows = [floats(f"{name}[{i}]", row) for i, row in enumerate(values)]
-    for i, (row, width) in enumerate(zip(rows, widths, strict=True)):
-        if row.shape != (width,):
-            raise PipelineError(f"{name}[{i}]", f"{row.size} values for {width + 1} stages", f"{width} values")
+    for i, row in enumerate(rows):
+        if row.ndim != 1:
+            raise PipelineError(f"{name}[{i}]", in_short(values[i]), "a sequence of numbers")
     return rows
 
 
-def _check_times(name: str, array: Array, where: Array | slice) -> None:
-    wrong = ~((array >= 0) & (array < np.inf))
-    if wrong.any():
-        i, s = (int(x) for x in np.argwhere(wrong)[0])
-        row = i if isinstance(where, slice) else int(where[i])
-        raise PipelineError(f"{name}[{row}][{s}]", str(array[i, s]), "a finite time of at least 0")
+def _is_row(row: object) -> bool:
+    return isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, (str, bytes))
 
 
-def _check_some_service(tau: Array, where: Array | slice) -> None:
-    idle = ~tau.any(axis=1)
-    if idle.any():
-        i = int(np.argmax(idle))
-        raise PipelineError(f"tau[{i if isinstance(where, slice) else int(where[i])}]", "all 0", "at least one above 0")
+def _links(name: str, values: Any, stages: Table) -> Table:
+    """A row of S-1 values for each row of ``stages``; zeros when there are no values."""
+    table = [] if values is None else _table(name, values)
+    widths = [len(row) - 1 for row in stages]
+    if not any(len(row) for row in table):
+        return np.zeros((len(widths), widths[0])) if isinstance(stages, np.ndarray) else [np.zeros(w) for w in widths]
+    if isinstance(table, np.ndarray) and isinstance(stages, np.ndarray):
+        if table.shape != (len(widths), widths[0]):
+            found, right = (f"{n} rows of {k} values" for n, k in (table.shape, (len(widths), widths[0])))
+            raise PipelineError(name, found, f"{right}, one for each link")
+        return table
+    if len(table) != len(widths):
+        raise PipelineError(name, f"{len(table)} rows", f"{len(widths)}, one for each pipeline")
+    for i, (row, width) in enumerate(zip(table, widths, strict=True)):
+        if len(row) != width:
+            raise PipelineError(f"{name}[{i}]", f"{len(row)} values for {width + 1} stages", f"{width}, one a link")
+    return table
+
+
+def _check_times(name: str, times: Array, where: Array | slice) -> None:
+    right = (times >= 0) & (times < np.inf)
+    if not right.all():
+        i, s = (int(k) for k in np.argwhere(~right)[0])
+        raise PipelineError(f"{name}[{_number(i, where)}][{s}]", str(times[i, s]), "a finite time of at least 0")
+
+
+def _check_some_service(group: Group) -> None:
+    serving = group.tau.any(axis=1)
+    if not serving.all():
+        i = int(np.argmin(serving))
+        raise PipelineError(f"tau[{_number(i, group.where)}]", "every service time is 0", "at least one above 0")
+
+
+def _number(i: int, where: Array | slice) -> int:
+    return i if isinstance(where, slice) else int(where[i])

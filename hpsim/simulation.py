@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,11 @@ from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, blocks_for, makespans, pack
 from hpsim.processors import available_cpus
 from hpsim.regime import Regime, named
-from hpsim.rows import Rows, floats
-from hpsim.vectors import counted, in_short
+from hpsim.rows import Group, Rows, floats
+from hpsim.vectors import counted, in_short, is_array
 
 SMALL = 4_000_000  # cells below which a second thread costs more than it brings
+MOST_MICROBATCHES = 2**53
 
 
 def simulate(
@@ -66,30 +69,28 @@ def simulate(
     """
     stops, inverse = _microbatches(M)
     rows = Rows.read(tau, d, latency)
-    overlap = _overlap(regime, rho, rows.n)
+    overlap = _overlap(regime, rho, rows)
     if overlap is None:
         rows, overlap = rows.without_communication(), np.ones((1, 1))
     threads = _threads(workers)
     out = np.empty((rows.n, len(stops)))
-    for where, tau_rows, d_rows, latency_rows in rows.groups():
-        share = overlap if len(overlap) == 1 else overlap[where]
-        _check_links(share, d_rows.shape[1])
-        out[where] = _run(tau_rows, d_rows, latency_rows, share, stops, threads)
-    return out[:, inverse] if np.ndim(M) else out[:, 0]
+    for group in rows.groups():
+        out[group.where] = _run(group, overlap if len(overlap) == 1 else overlap[group.where], stops, threads)
+    return out[:, 0] if inverse is None else out[:, inverse]
 
 
-def _run(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, threads: int) -> Array:
-    """Makespans (n, len(stops)) of rows of equal S, the blocks shared out among threads."""
-    n = len(tau)
+def _run(group: Group, overlap: Array, stops: Array, threads: int) -> Array:
+    """Makespans (n, len(stops)) of pipelines of equal S, the blocks shared out among threads."""
+    n = len(group.tau)
     overlap = np.broadcast_to(overlap, (n, overlap.shape[1]))
 
     def part(first: int) -> Array:
         last = min(first + step, n)
-        lanes = [pack(rows[first:last]) for rows in (tau, d, latency, overlap)]
-        found = makespans(lanes[0], lanes[1], lanes[2], lanes[3], stops)
+        tau, d, latency, share = (pack(rows[first:last]) for rows in (group.tau, group.d, group.latency, overlap))
+        found = makespans(tau, d, latency, share, stops)
         return found.reshape(len(stops), -1)[:, : last - first].T
 
-    if tau.size * int(stops[-1]) < SMALL:
+    if group.tau.size * int(stops[-1]) < SMALL:
         threads = 1
     step = -(-blocks_for(n) // threads) * LANES
     if step >= n:
@@ -98,42 +99,39 @@ def _run(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, thr
         return np.concatenate(list(pool.map(part, range(0, n, step))))
 
 
-def _microbatches(M: Any) -> tuple[Array, Array]:
-    """The distinct numbers of micro-batches, ascending, and where each of ``M`` stands among them."""
-    if np.ndim(M) > 1 or np.size(M) == 0:
-        raise PipelineError("M", in_short(M), "a whole number of micro-batches, or a list of them, for example [1, 8]")
-    counts = [counted(m) for m in np.atleast_1d(np.asarray(M, dtype=object))]
-    if max(counts) >= 2**53:
-        raise PipelineError("M", in_short(M), "at most 2**53 micro-batches; closed forms take any number")
-    stops, inverse = np.unique(np.array(counts, dtype=np.int64), return_inverse=True)
-    return stops, inverse
+def _microbatches(M: Any) -> tuple[Array, Array | None]:
+    """The distinct numbers of micro-batches, ascending, and where each of ``M`` stands among them; None: one number."""
+    several = is_array(M) or (isinstance(M, Sequence) and not isinstance(M, (str, bytes)))
+    counts = list(M) if several else [M]
+    if not counts or any(is_array(m) for m in counts) or max(counted(m) for m in counts) >= MOST_MICROBATCHES:
+        raise PipelineError(
+            "M", in_short(M), "whole numbers from 1 to 2**53, for example [1, 8]; closed forms take more"
+        )
+    stops, inverse = np.unique(np.array([counted(m) for m in counts], dtype=np.int64), return_inverse=True)
+    return stops, inverse if several else None
 
 
-def _overlap(regime: str | Regime, rho: Any, n: int) -> Array | None:
-    """The overlapped share: (1, 1), (1, S-1) over links, or (n, 1) over pipelines; None without communication."""
-    if isinstance(regime, Regime):
-        if rho is not None:
-            raise RegimeError("rho", f"{in_short(rho)} beside a Regime", "rho only with regime='partial'")
-    elif rho is not None and regime != "partial":
+def _overlap(regime: str | Regime, rho: Any, rows: Rows) -> Array | None:
+    """The overlapped share: (1, 1), (1, S-1) over links, or (N, 1) over pipelines; None without communication."""
+    if rho is not None and not (isinstance(regime, str) and regime == "partial"):
         raise RegimeError("rho", f"{in_short(rho)} with regime {in_short(regime)}", "rho only with regime='partial'")
-    elif np.ndim(rho):
+    if isinstance(regime, str) and regime == "partial" and (is_array(rho) or isinstance(rho, (list, tuple))):
         shares = floats("rho", rho)
-        if shares.shape != (n,) or not ((shares >= 0) & (shares <= 1)).all():
-            raise RegimeError("rho", in_short(rho), f"a share from 0 to 1, or one for each of the {n} pipelines")
+        if shares.shape != (rows.n,) or not ((shares >= 0) & (shares <= 1)).all():
+            raise RegimeError("rho", in_short(rho), f"a share from 0 to 1, or one for each of the {rows.n} pipelines")
         return shares[:, None]
-    else:
-        regime = named(regime, rho)
-    return np.atleast_2d(floats("overlap", regime.overlap)) if regime.communication else None
-
-
-def _check_links(overlap: Array, links: int) -> None:
-    if overlap.shape[1] not in (1, links):
-        raise RegimeError("overlap", f"{overlap.shape[1]} values for {links} links", "one, or one for each link")
+    knobs = regime if isinstance(regime, Regime) else named(regime, rho)
+    if isinstance(knobs.overlap, tuple):
+        for group in rows.groups():
+            if len(knobs.overlap) != group.d.shape[1]:
+                found = f"{len(knobs.overlap)} values for {group.d.shape[1]} links"
+                raise RegimeError("overlap", found, "one number, or one for each link")
+    return np.atleast_2d(floats("overlap", knobs.overlap)) if knobs.communication else None
 
 
 def _threads(workers: int | None) -> int:
     if workers is None:
         return available_cpus()
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+    if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
         raise PipelineError("workers", in_short(workers), "a number of threads, at least 1")
-    return workers
+    return int(workers)

@@ -18,7 +18,8 @@ Array = np.ndarray[Any, Any]
 def compare_with_line(makespan: Array, fill: Array, slope: Array, counts: Array, tolerance: float, out: Array) -> None:
     """Compare ``makespan[j]`` with ``fill + (counts[j] - 1)·slope``.
 
-    ``out[0]`` = the largest ``|makespan - line| / line``, ``out[1]`` = how many exceed ``tolerance`` or are no number.
+    ``out[0]`` = the largest ``|makespan - line| / line``, infinite where one is no number; ``out[1]`` = how many exceed
+    ``tolerance``.
     """
     largest = 0.0
     failures = 0
@@ -29,7 +30,8 @@ def compare_with_line(makespan: Array, fill: Array, slope: Array, counts: Array,
                 line = fill[block, lane] + steps * slope[block, lane]
                 distance = abs(makespan[j, block, lane] - line)
                 error = 0.0 if distance == 0.0 else distance / line
-                failures += not error <= tolerance
+                error = np.inf if error != error else error
+                failures += error > tolerance
                 largest = error if error > largest else largest
     out[0] = largest
     out[1] = failures

@@ -40,9 +40,9 @@ class RegimePoints:
 
     @property
     def error(self) -> Array:
-        """``|makespan - closed| / closed``, (len(M), n)."""
+        """``|makespan - closed| / closed``, (len(M), n); infinite where it is no number."""
         distance: Array = np.abs(self.makespan - self.closed)
-        return distance / self.closed if distance.any() else distance
+        return np.nan_to_num(distance / self.closed, nan=np.inf, posinf=np.inf) if distance.any() else distance
 
 
 class Evaluation:
@@ -77,7 +77,7 @@ class Evaluation:
     def failed(self, claim: str) -> Array:
         """Where ``claim`` does not hold, (len(M), n) bool; what is no number fails."""
         if claim in CLOSED_FORM_CHECKS:
-            return ~(self.points(CLOSED_FORM_CHECKS[claim]).error <= self.tolerance)
+            return self.points(CLOSED_FORM_CHECKS[claim]).error > self.tolerance
         order = [self.points(regime).makespan for regime in SANDWICH if regime in self.sweep.regimes]
         above = [~(lower <= upper * (1.0 + self.tolerance)) for lower, upper in pairwise(order)]
         failed: Array = np.logical_or.reduce(above)

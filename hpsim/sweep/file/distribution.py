@@ -104,6 +104,10 @@ def _check(kind: Kind, values: Any) -> None:
             raise refusal((kind,), f"an empty range, from {shown(low)} to {shown(high)}", "allowed: [low, high]")
     if kind == "loguniform" and values[0] == 0:
         raise refusal((kind, 0), "the logarithm of 0 does not exist", "allowed: a low end > 0, or uniform")
+    if kind == "loguniform" and values[1] > values[0] * 2**1000:
+        raise refusal(
+            (kind,), f"a range from {float(values[0]):g} to {float(values[1]):g}", "allowed: at most 2^1000 wide"
+        )
     if kind == "integers":
         for index, value in enumerate(values):
             if value.denominator != 1:
