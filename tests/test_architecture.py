@@ -21,7 +21,9 @@ sweep.file.distribution sweep.file.grid sweep.file.pipelines_file sweep.file.exa
 sweep.file.values sweep.spec sweep.estimate sweep.json_schema
 sweep.columns sweep.explicit sweep.sample sweep.evaluate sweep.totals sweep.chunk
 sweep.executors sweep.durable sweep.store sweep.run
-cli cli.progress cli.calc_table cli.calc cli.sweep cli.sweep_run
+conjecture.verify warmup
+cli cli.announce cli.exits cli.violations cli.progress cli.calc_table cli.calc cli.sweep cli.sweep_run
+cli.verify cli.warmup
 """
 ROOMS = TABLE.split()
 
@@ -34,7 +36,7 @@ def module_name(path: Path) -> str:
 
 def modules() -> dict[str, Path]:
     names = {module_name(path): path for path in PACKAGE.rglob("*.py")}
-    doors = {"__init__", "kernels", "reference", "sweep", "sweep.file"}  # packages that hold no code
+    doors = {"__init__", "kernels", "reference", "sweep", "sweep.file", "conjecture"}  # packages that hold no code
     return {name: path for name, path in names.items() if name not in doors}
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import discrete_event
 import heteropipe.core
@@ -133,3 +137,42 @@ def test_totals_up_to_the_last_exact_integer() -> None:
         system = System([2**51, 2**51 - 3, last], [2**50, 1], [0, 1], [0, 16])
         right = [2**52 + 2**50 - 1 + last, 2**53 - 1 + last]
         assert makespans([system], "blocking", [1, 2])[0].tolist() == right == system.makespans("blocking", 2)
+
+
+CACHE_FAULTS = {"index": ("*.nbi", b"garbage"), "code": ("*.nbc", b"garbage"), "cut off": ("*.nbi", b"")}
+FULL_DISK = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
+
+
+def simulated(cache: Path, before: str = "") -> subprocess.CompletedProcess[str]:
+    """One small simulation in a fresh process whose compiled code is kept in ``cache``."""
+    script = f"{before}\nimport hpsim\nprint(hpsim.simulate([1, 2], M=3))"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+
+
+def works_with_one_warning(result: subprocess.CompletedProcess[str]) -> None:
+    assert (result.returncode, result.stdout) == (0, "[7.]\n"), result.stderr
+    assert result.stderr.count("Warning:") == 1, result.stderr
+
+
+@pytest.mark.skipif(SIZE < 1, reason="nothing is compiled")
+@pytest.mark.parametrize("fault", CACHE_FAULTS)
+def test_a_corrupt_cache_is_one_warning(fault: str, tmp_path: Path) -> None:
+    """Compiled code on disk that cannot be read is compiled anew."""
+    assert simulated(tmp_path).stdout == "[7.]\n"
+    pattern, content = CACHE_FAULTS[fault]
+    files = list(tmp_path.rglob(pattern))
+    assert files
+    for file in files:
+        file.write_bytes(content)
+    works_with_one_warning(simulated(tmp_path))
+
+
+@pytest.mark.skipif(SIZE < 1 or sys.platform == "win32", reason="nothing is compiled, or no limit on file sizes")
+def test_a_full_disk_is_one_warning(tmp_path: Path) -> None:
+    """Compiled code that cannot be written to disk is used all the same."""
+    works_with_one_warning(simulated(tmp_path, before=FULL_DISK))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 
 import click
 
@@ -49,6 +50,8 @@ class LazyGroup(click.Group):
     commands_at={
         "calc": ("hpsim.cli.calc:calc", "Everything about one pipeline, from flags or a file."),
         "sweep": ("hpsim.cli.sweep:sweep", "Run and inspect YAML sweeps."),
+        "verify": ("hpsim.cli.verify:verify", "Check again that the paper's theorems have no counterexample."),
+        "warmup": ("hpsim.cli.warmup:warmup", "Compile every kernel now, so that later runs start at once."),
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -59,6 +62,7 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point of the ``hpsim`` command: a user's mistake is one line on stderr and exit code 2."""
+    warnings.formatwarning = lambda message, *_, **__: _warning_line(message)
     try:
         sys.exit(cli(prog_name="hpsim", standalone_mode=False))
     except HpsimError as error:
@@ -72,3 +76,8 @@ def main() -> None:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(OUTPUT_CLOSED)
+
+
+def _warning_line(message: Warning | str) -> str:
+    """A warning as the user of a command needs it: what is wrong, not which line of our code noticed."""
+    return f"warning: {' '.join(str(message).split())}\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpsim.cli import LazyGroup
+from hpsim.cli.announce import announce_compilation
 from hpsim.errors import SweepFileError
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def config(file: str, number: int, settings: tuple[str, ...], as_json: bool) -> 
         raise SweepFileError("--id", f"{number}", f"configurations of this sweep are 0 to {loaded.n_configs - 1}")
     from hpsim.sweep.sample import configuration
 
+    announce_compilation()
     values = configuration(loaded, number)
     click.echo(json.dumps(values) if as_json else _aligned(values))
 

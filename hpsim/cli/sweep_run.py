@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
+from hpsim.cli.announce import announce_compilation
+from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped_by
 from hpsim.cli.sweep import settings_option
+from hpsim.cli.violations import config_command, in_words
 
 if TYPE_CHECKING:
     from hpsim.sweep.run import RunInterrupted, RunReport
     from hpsim.sweep.spec import Sweep
-
-COUNTEREXAMPLE = 1
-FAILED_CHUNKS = 4
-# What a shell reports for a process that a signal ended.
-SIGNAL_BASE = 128
 
 
 @click.command()
@@ -41,7 +36,6 @@ def run(
     130, 143: stopped by Ctrl-C, by SIGTERM (the same command resumes).
     """
     from hpsim.cli.progress import progress_on_stderr
-    from hpsim.kernels._jit import on_first_compilation
     from hpsim.sweep.run import RunInterrupted, run_sweep
     from hpsim.sweep.spec import load_sweep
 
@@ -49,15 +43,14 @@ def run(
     for sentence in sweep.rounding():
         click.echo(f"note: {sentence}", err=True)
     folder = out or Path("results") / sweep.name
-    on_first_compilation(lambda: click.echo("compiling kernels; the code is kept, so this happens once", err=True))
+    announce_compilation()
     try:
         with progress_on_stderr(sweep.name) as show:
             report = run_sweep(sweep, folder, workers=workers, fresh=fresh, on_progress=show)
     except RunInterrupted as stop:
-        click.echo(_interrupted(stop, folder), err=True)
-        sys.exit(SIGNAL_BASE + stop.signum)
+        stopped_by(stop.signum, _finished(stop, folder))
     except KeyboardInterrupt:
-        _quit_at_once()
+        quit_at_once("finished parts are intact; the same command resumes")  # what chunks leave is swept up then
 
     click.echo(json.dumps({**report.run, "folder": str(folder)}, indent=2) if as_json else summary(sweep, report))
     for line in (*_violations(sweep, report, file, settings), *_failures(report)):
@@ -94,21 +87,8 @@ def _violations(sweep: Sweep, report: RunReport, file: str, settings: Sequence[s
         return
     yield f"{_counted(report.totals.violations, 'violation')}; the first {len(report.violations)}:"
     for row in report.violations:
-        yield f"  {_in_words(row, sweep.regimes)}"
-    overrides = [word for setting in settings for word in ("--set", setting)]
-    alone = ["hpsim", "sweep", "config", file, *overrides, "--id", str(report.violations[0]["config_id"])]
-    yield f"one configuration alone: {shlex.join(alone)}"
-
-
-def _in_words(row: dict[str, Any], regimes: Sequence[str]) -> str:
-    inputs = {"M": row["M"], "tau": row["tau"], "d": row["d"]}
-    if any(row["latency"]):
-        inputs["latency"] = row["latency"]
-    if row["rho"] is not None:
-        inputs["rho"] = row["rho"]
-    given = ", ".join(f"{name} = {value}" for name, value in inputs.items())
-    values = "; ".join(f"T_{name} = {row[f'T_{name}']}, closed {row[f'closed_{name}']}" for name in regimes)
-    return f"{row['claim']} fails at configuration {row['config_id']}, {given}: {values}"
+        yield f"  {in_words(row, sweep.regimes)}"
+    yield f"one configuration alone: {config_command(file, settings, report.violations[0]['config_id'])}"
 
 
 def _failures(report: RunReport) -> Iterator[str]:
@@ -120,18 +100,7 @@ def _failures(report: RunReport) -> Iterator[str]:
         yield f"  chunk {failure.index}, configurations {configs.start} to {configs.stop - 1}: {failure.error}"
 
 
-def _interrupted(stop: RunInterrupted, folder: Path) -> str:
+def _finished(stop: RunInterrupted, folder: Path) -> str:
     progress = stop.progress
-    name = signal.Signals(stop.signum).name
-    return (
-        f"stopped by {name}: {progress.parts_done:,} of {progress.parts_total:,} parts are finished in {folder}; "
-        "the same command resumes"
-    )
-
-
-def _quit_at_once() -> NoReturn:
-    """End without waiting for the running chunks, which Python would do: what they leave is swept up on resume."""
-    click.echo("stopped at once: finished parts are intact; the same command resumes", err=True)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(SIGNAL_BASE + signal.SIGINT)
+    done = f"{progress.parts_done:,} of {progress.parts_total:,} parts are finished in {folder}"
+    return f"{done}; the same command resumes"

@@ -1,26 +1,48 @@
-"""The only place with JIT flags: no fastmath (exactness), no GIL, compiled code cached on disk."""
+"""The only place with JIT flags: no fastmath (exactness), no GIL, compiled code kept on disk.
+
+What is read back from disk is machine code: one wrong byte is a crash or a wrong number. Numba's own files carry no
+checksum, and their shared index lets two processes that compile at the same time mix up each other's functions. So each
+compiled function is one file here, named by all it depends on and sealed with a checksum; what is not as it was written
+is compiled again. Trouble with these files is one warning per process, never a failure.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import pickle
+import secrets
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core import event
+from numba.core import config, event
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.serialize import dumps
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_SEAL = hashlib.sha256().digest_size
+
+
+class KeptCodeWarning(RuntimeWarning):
+    """Compiled code could not be kept on disk, or not be read from there; results do not depend on it."""
+
+
+_warned = False
 
 
 def kernel(function: F) -> F:
     """Compile ``function`` on first use and keep the result on disk; with no place for it, warn and go on without."""
-    try:
-        compiled: F = numba.njit(cache=True, **_FLAGS)(function)
-    except RuntimeError as error:  # numba found no place for its cache
-        warnings.warn(f"compiled code is not kept between runs: {error}", RuntimeWarning, stacklevel=2)
-        compiled = numba.njit(**_FLAGS)(function)
+    compiled: F = numba.njit(**_FLAGS)(function)
+    if compiled is not function:  # with NUMBA_DISABLE_JIT it is
+        try:
+            compiled._cache = _KeptCode(function)  # type: ignore[attr-defined]
+        except (RuntimeError, OSError):  # Numba found no folder that it may write
+            _warn_once("compiled code is not kept: no folder for it can be written; NUMBA_CACHE_DIR may name one")
     return compiled
 
 
@@ -36,3 +58,104 @@ def on_first_compilation(announce: Callable[[], None]) -> None:
             pass
 
     event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
+
+
+class CodeFiles:
+    """The compiled forms of one function, a file each; any number of processes may read and write at once.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are.
+    function : str
+        The start of each file's name.
+    origin : object
+        Whatever all forms depend on (source, versions, flags), told apart by its ``repr``.
+    """
+
+    def __init__(self, folder: Path, function: str, origin: object) -> None:
+        self.folder = folder
+        self.function = function
+        self.origin = origin
+
+    def load(self, key: object) -> Any:
+        """What was saved for ``key``, None when nothing was.
+
+        Raises
+        ------
+        OSError, ValueError
+            When the file cannot be read, or is not as it was written.
+        """
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        code = content[_SEAL:]
+        if content[:_SEAL] != _seal(path, code):
+            raise ValueError(f"{path} is damaged")
+        return pickle.loads(code)
+
+    def save(self, key: object, data: object) -> None:
+        """Put ``data`` there for ``key``, at once and whole."""
+        path, code = self._path(key), dumps(data)  # type: ignore[no-untyped-call]
+        temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            temporary.write_bytes(_seal(path, code) + code)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    def _path(self, key: object) -> Path:
+        name = hashlib.sha256(repr((self.origin, key)).encode()).hexdigest()[:32]
+        return self.folder / f"{self.function}.{name}.nbc"
+
+
+def _seal(path: Path, code: bytes) -> bytes:
+    """The checksum covers the name, so that a file under another's name does not count."""
+    return hashlib.sha256(path.name.encode() + b"\0" + code).digest()
+
+
+class _Folder(CompileResultCacheImpl):
+    """Numba's search for a folder, but never one called ``~`` where the user has no home."""
+
+    if not os.path.isabs(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~")):
+        _locator_classes = [
+            place for place in CompileResultCacheImpl._locator_classes if "UserWide" not in place.__name__
+        ]
+
+
+class _KeptCode(FunctionCache):
+    """Numba's cache of one function, on :class:`CodeFiles`."""
+
+    _impl_class = _Folder
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        source = self._impl.locator.get_source_stamp()
+        settings = [getattr(config, name) for name in ("OPT", "BOUNDSCHECK")]
+        origin = (source, numba.__version__, settings, sorted(_FLAGS.items()))
+        self._cache_file = CodeFiles(  # type: ignore[assignment]
+            Path(self.cache_path), self._impl.filename_base, origin
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception as error:  # whatever reading a strange file may lead to
+            _warn_once(f"compiled code on disk cannot be used and is made anew ({error})")
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except Exception as error:  # no room, no permission, or a form that Numba cannot write
+            _warn_once(f"compiled code is not kept ({error})")
+
+
+def _warn_once(text: str) -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(text, KeptCodeWarning, stacklevel=3)
