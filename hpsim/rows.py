@@ -61,11 +61,20 @@ class Rows:
             if not len(row):
                 raise PipelineError(f"tau[{i}]", "no value", "a service time for each stage, at least one")
         rows = Rows(stages, _links("d", d, stages), _links("latency", latency, stages))
-        for group in rows.groups():
-            for name in ("tau", "d", "latency"):
-                _check_times(name, getattr(group, name), group.where)
-            _check_some_service(group)
+        rows._check()
         return rows
+
+    def _check(self) -> None:
+        """Refuse the first time that is none, and the first pipeline that serves nobody."""
+        groups = list(self.groups())
+        for name in ("tau", "d", "latency"):
+            wrong = [place for group in groups for place in _first_wrong(getattr(group, name), group.where)]
+            if wrong:
+                row, s, value = min(wrong)
+                raise PipelineError(f"{name}[{row}][{s}]", str(value), "a finite time of at least 0")
+        idle = [_number(int(i), group.where) for group in groups for i in np.flatnonzero(~group.tau.any(axis=1))[:1]]
+        if idle:
+            raise PipelineError(f"tau[{min(idle)}]", "every service time is 0", "at least one above 0")
 
     @property
     def n(self) -> int:
@@ -145,18 +154,13 @@ def _links(name: str, values: Any, stages: Table) -> Table:
     return table
 
 
-def _check_times(name: str, times: Array, where: Array | slice) -> None:
+def _first_wrong(times: Array, where: Array | slice) -> list[tuple[int, int, float]]:
+    """Row, column and value of the first entry that is no time, if there is one."""
     right = (times >= 0) & (times < np.inf)
-    if not right.all():
-        i, s = (int(k) for k in np.argwhere(~right)[0])
-        raise PipelineError(f"{name}[{_number(i, where)}][{s}]", str(times[i, s]), "a finite time of at least 0")
-
-
-def _check_some_service(group: Group) -> None:
-    serving = group.tau.any(axis=1)
-    if not serving.all():
-        i = int(np.argmin(serving))
-        raise PipelineError(f"tau[{_number(i, group.where)}]", "every service time is 0", "at least one above 0")
+    if right.all():
+        return []
+    i, s = (int(k) for k in np.argwhere(~right)[0])
+    return [(_number(i, where), s, times[i, s])]
 
 
 def _number(i: int, where: Array | slice) -> int:

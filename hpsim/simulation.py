@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from hpsim.errors import PipelineError, RegimeError
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, blocks_for, makespans, pack
-from hpsim.processors import available_cpus
+from hpsim.processors import threads as number_of_threads
 from hpsim.regime import Regime, named
 from hpsim.rows import Group, Rows, floats
 from hpsim.vectors import counted, in_short, is_array
@@ -72,10 +71,13 @@ def simulate(
     overlap = _overlap(regime, rho, rows)
     if overlap is None:
         rows, overlap = rows.without_communication(), np.ones((1, 1))
-    threads = _threads(workers)
+    threads = number_of_threads(workers)
     out = np.empty((rows.n, len(stops)))
     for group in rows.groups():
         out[group.where] = _run(group, overlap if len(overlap) == 1 else overlap[group.where], stops, threads)
+    if not np.isfinite(out).all():
+        row = int(np.argmin(np.isfinite(out).all(axis=1)))
+        raise PipelineError(f"tau[{row}]", "a makespan beyond float64", "shorter times, or fewer micro-batches")
     return out[:, 0] if inverse is None else out[:, inverse]
 
 
@@ -127,11 +129,3 @@ def _overlap(regime: str | Regime, rho: Any, rows: Rows) -> Array | None:
                 found = f"{len(knobs.overlap)} values for {group.d.shape[1]} links"
                 raise RegimeError("overlap", found, "one number, or one for each link")
     return np.atleast_2d(floats("overlap", knobs.overlap)) if knobs.communication else None
-
-
-def _threads(workers: int | None) -> int:
-    if workers is None:
-        return available_cpus()
-    if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
-        raise PipelineError("workers", in_short(workers), "a number of threads, at least 1")
-    return int(workers)

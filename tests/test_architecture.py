@@ -14,7 +14,7 @@ PACKAGE = Path(hpsim.__file__).parent
 TABLE = """
 errors processors exact vectors formulas pipeline regime
 reference.chain reference.sampling
-kernels._jit kernels.chain kernels.sampling kernels.checking
+kernels._jit kernels.chain kernels.sampling kernels.checking kernels.adder
 lanes rows simulation
 sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sweep.file.yaml_file
 sweep.file.distribution sweep.file.grid sweep.file.pipelines_file sweep.file.exactness sweep.file.settings
@@ -22,8 +22,10 @@ sweep.file.values sweep.spec sweep.estimate sweep.json_schema
 sweep.columns sweep.explicit sweep.sample sweep.evaluate sweep.totals sweep.chunk
 sweep.executors sweep.durable sweep.store sweep.run
 conjecture.verify warmup
+bench.figures bench.stopwatch bench.sizes bench.machine bench.children bench.numpy_twin bench.adder bench.kernel
+bench.violations bench.points bench.start bench.run
 cli cli.announce cli.exits cli.violations cli.progress cli.calc_table cli.calc cli.sweep cli.sweep_run
-cli.verify cli.warmup
+cli.verify cli.warmup cli.bench_table cli.bench
 """
 ROOMS = TABLE.split()
 
@@ -36,7 +38,7 @@ def module_name(path: Path) -> str:
 
 def modules() -> dict[str, Path]:
     names = {module_name(path): path for path in PACKAGE.rglob("*.py")}
-    doors = {"__init__", "kernels", "reference", "sweep", "sweep.file", "conjecture"}  # packages that hold no code
+    doors = {"__init__", "kernels", "reference", "sweep", "sweep.file", "conjecture", "bench"}  # packages that hold no code
     return {name: path for name, path in names.items() if name not in doors}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pytest
 from conftest import SIZE, scaled
 
+from hpsim.errors import SweepFileError
 from hpsim.reference import chain
 from hpsim.sweep import columns, evaluate
 from hpsim.sweep.chunk import run_chunk
@@ -43,7 +45,7 @@ PIPELINES: Row = {
         {"name": "paper", "tau": [1.13, 2.9, 2.62], "d": [1.9, 0.1]},
         {"name": "whole", "tau": [1, 5, 1], "d": [2, 2]},
         {"name": "beyond", "tau": ["0.100000001", 0.3], "d": [0.2]},
-        {"name": "many", "tau": [0.1] * 11, "d": [0.7] * 10},
+        {"name": "many", "tau": [0.1, 0.2, 0.3, 0.1] * 3, "d": [0.1, 0.2, 0.3, 0.7, 0.1, 0, 0, 0, 0.1, 0.1, 0.1]},
     ],
     "rho": {"choice": [0, 0.25, 0.5]},
     "microbatches": [1, 2, 3, 7, 10],
@@ -163,6 +165,34 @@ def test_float64_is_within_rounding(source: str) -> None:
     assert totals.violations == 0
     for regime, worst in totals.max_rel_err.items():
         assert 0 <= worst == max(tables["points"][f"rel_err_{regime}"].to_pylist()) < 1e-13
+
+
+def any_time(rng: random.Random) -> int | float | str:
+    """A time as somebody might write it: whole, decimal of any length, or a fraction."""
+    whole = rng.randint(0, 10 ** rng.randint(0, 12))
+    decimal = float(f"{rng.uniform(0, 10 ** rng.randint(-6, 4)):.{rng.randint(1, 10)}g}")
+    return rng.choice((whole, decimal, decimal, f"{rng.randint(0, 50)}/{rng.randint(1, 40)}", 0.1, 0.2, 0.3))
+
+
+def test_whatever_exact_arithmetic_accepts_is_exact(rng: random.Random) -> None:
+    """Pipelines of random decimals and fractions are refused when loaded, or every column is the rational value."""
+    accepted = refused = 0
+    for _ in range(scaled(500)):
+        S = rng.randint(1, 5)
+        counts = {"tau": S, "d": S - 1, "latency": S - 1}
+        entry = {"name": "p", **{key: [any_time(rng) for _ in range(n)] for key, n in counts.items()}}
+        M = sorted({1, 2, rng.randint(3, 30)})
+        try:
+            sweep = make_sweep({"pipelines": [entry], "microbatches": M, "regimes": ALL, "rho": {"uniform": [0, 1]}})
+        except SweepFileError:
+            refused += 1
+            continue
+        accepted += 1
+        tables, totals = whole(sweep)
+        assert totals.violations == 0, entry
+        assert tables["configs"].to_pylist() == [right_config(sweep, 0)], entry
+        assert tables["points"].to_pylist() == right_points(sweep, 0), entry
+    assert SIZE < 1 or min(accepted, refused) > 50
 
 
 def test_the_phase_of_a_decimal_tie() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -139,7 +140,12 @@ def test_totals_up_to_the_last_exact_integer() -> None:
         assert makespans([system], "blocking", [1, 2])[0].tolist() == right == system.makespans("blocking", 2)
 
 
-CACHE_FAULTS = {"index": ("*.nbi", b"garbage"), "code": ("*.nbc", b"garbage"), "cut off": ("*.nbi", b"")}
+DAMAGE = {
+    "garbage": lambda content: b"garbage",
+    "emptied": lambda content: b"",
+    "cut off": lambda content: content[: len(content) // 2],
+    "one bit": lambda content: content[:-500] + bytes([content[-500] ^ 1]) + content[-499:],
+}
 FULL_DISK = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -159,17 +165,25 @@ def works_with_one_warning(result: subprocess.CompletedProcess[str]) -> None:
     assert result.stderr.count("Warning:") == 1, result.stderr
 
 
+@pytest.fixture(scope="module")
+def written_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of compiled code as one simulation leaves it."""
+    folder = tmp_path_factory.mktemp("cache")
+    assert simulated(folder).stdout == "[7.]\n"
+    return folder
+
+
 @pytest.mark.skipif(SIZE < 1, reason="nothing is compiled")
-@pytest.mark.parametrize("fault", CACHE_FAULTS)
-def test_a_corrupt_cache_is_one_warning(fault: str, tmp_path: Path) -> None:
-    """Compiled code on disk that cannot be read is compiled anew."""
-    assert simulated(tmp_path).stdout == "[7.]\n"
-    pattern, content = CACHE_FAULTS[fault]
-    files = list(tmp_path.rglob(pattern))
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_corrupt_cache_is_one_warning(damage: str, written_cache: Path, tmp_path: Path) -> None:
+    """Compiled code on disk that is not as it was written is made anew, and then good for the next process."""
+    shutil.copytree(written_cache, tmp_path, dirs_exist_ok=True)
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert files
     for file in files:
-        file.write_bytes(content)
+        file.write_bytes(DAMAGE[damage](file.read_bytes()))
     works_with_one_warning(simulated(tmp_path))
+    assert simulated(tmp_path).stderr == ""
 
 
 @pytest.mark.skipif(SIZE < 1 or sys.platform == "win32", reason="nothing is compiled, or no limit on file sizes")

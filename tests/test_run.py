@@ -155,7 +155,7 @@ def test_progress_is_told_after_each_part(tmp_path: Path, fakes: Install) -> Non
 def test_no_workers_is_a_mistake(tmp_path: Path, fakes: Install, workers: int) -> None:
     """Zero and negative numbers of workers are refused before anything is written."""
     fakes()
-    with pytest.raises(HpsimError, match=f"workers: found {workers}"):
+    with pytest.raises(HpsimError, match=f"workers: {workers}"):
         run_sweep(SWEEP, tmp_path / "run", workers=workers)
     assert not (tmp_path / "run").exists()
 

@@ -308,3 +308,15 @@ def test_every_mistake_is_told_in_one_line(call: Callable[[], object], kind: typ
 def test_numpy_integers_count_threads() -> None:
     """NumPy's integers are integers."""
     assert simulate([1, 2], M=np.int32(3), workers=np.int64(2)).tolist() == [7]
+
+
+def test_the_first_mistake_is_named_whatever_the_number_of_stages():
+    """Mixed pipelines are grouped by S inside; the message still names the first wrong row."""
+    with pytest.raises(PipelineError, match=r"tau\[0\]\[1\]: -1"):
+        simulate([[1, -1, 1], [-1]])
+
+
+def test_a_makespan_beyond_float64_is_told():
+    """Infinity is never a makespan."""
+    with pytest.raises(PipelineError, match=r"tau\[1\]: a makespan beyond float64"):
+        simulate([[1, 2], [1e308, 1e308]], M=100)

@@ -51,6 +51,7 @@ class LazyGroup(click.Group):
         "calc": ("hpsim.cli.calc:calc", "Everything about one pipeline, from flags or a file."),
         "sweep": ("hpsim.cli.sweep:sweep", "Run and inspect YAML sweeps."),
         "verify": ("hpsim.cli.verify:verify", "Check again that the paper's theorems have no counterexample."),
+        "bench": ("hpsim.cli.bench:bench", "Measure speed, memory and start-up on this machine."),
         "warmup": ("hpsim.cli.warmup:warmup", "Compile every kernel now, so that later runs start at once."),
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpsim.errors import HpsimError
-from hpsim.processors import available_cpus
+from hpsim.processors import threads
 from hpsim.sweep.executors import Interrupted, run_all
 from hpsim.sweep.store import RunFolder
 from hpsim.sweep.totals import Totals
@@ -140,10 +140,7 @@ def run_sweep(
     """
     from hpsim.sweep.chunk import run_chunk
 
-    workers = available_cpus() if workers is None else workers
-    if workers < 1:
-        raise HpsimError("workers", f"found {workers}", "the number of threads is at least 1")
-
+    n_threads = threads(workers)
     with RunFolder.open(out, sweep, fresh=fresh) as folder:
 
         def finish(index: int) -> _Part:
@@ -158,7 +155,7 @@ def run_sweep(
         try:
             notify = on_progress or (lambda progress: None)
             notify(session.progress())
-            with closing(run_all(finish, range(sweep.n_chunks), workers)) as outcomes:
+            with closing(run_all(finish, range(sweep.n_chunks), n_threads)) as outcomes:
                 for index, outcome in outcomes:
                     session.add(index, outcome)
                     notify(session.progress())

@@ -1,0 +1,86 @@
+"""Whole sweeps that keep every point, beside pyarrow writing the same tables from memory."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import pyarrow
+
+from hpsim.bench.children import peak_memory
+from hpsim.bench.figures import Comparison, Figure, Section, Target
+from hpsim.bench.sizes import Size
+from hpsim.bench.stopwatch import Stopwatch, in_threads, thread_counts
+from hpsim.sweep.chunk import run_chunk
+from hpsim.sweep.run import run_sweep
+from hpsim.sweep.spec import Sweep, load_sweep
+from hpsim.sweep.store import _parquet
+
+FILE = "paper_fuzz"
+PYARROW_SHARE = 0.6
+MEMORY_GROWTH = 1.15
+
+Part = dict[str, pyarrow.Table]
+
+
+def points(size: Size, stopwatch: Stopwatch, scratch: Path, told: Callable[[str], None]) -> Section:
+    """Rows and bytes per second, share of pyarrow's rate, and how peak memory grows with the sweep."""
+    sweep = load_sweep(FILE, size.points)
+    out, plain = scratch / "points", scratch / "pyarrow"
+    counts = thread_counts()
+    told(f"{FILE}, {sweep.n_points:,} points")
+    parts = [run_chunk(sweep, index).tables for index in range(sweep.n_chunks)]
+    written = {folder: 0 for folder in (out, plain)}
+
+    def weigh_and_remove() -> None:
+        for folder in written:
+            if folder.exists():
+                written[folder] = sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+                shutil.rmtree(folder)
+
+    sweeps = [partial(run_sweep, sweep, out, workers=threads) for threads in counts]
+    writes = [partial(write, sweep, parts, plain, threads) for threads in counts]
+    seconds = stopwatch.alternate(size.sweep_repeats, *sweeps, *writes, after=weigh_and_remove)
+    rows = []
+    for threads, ours, theirs in zip(counts, seconds, seconds[len(counts) :], strict=False):
+        target = Target(True, PYARROW_SHARE)
+        rate, against = (
+            Figure.rate(name, sweep.n_points, "rows", taken) for name, taken in (("sweep", ours), ("pyarrow", theirs))
+        )
+        rows.append(Comparison(in_threads(threads), rate, against, target, share=True))
+        rate = Figure.rate("sweep", written[out], "B", ours)
+        against = Figure.rate("pyarrow", written[plain], "B", theirs)
+        rows.append(Comparison(in_threads(threads), rate, against, share=True))
+    rows.append(_memory(size, out, told))
+    how = f"best of {size.sweep_repeats}, in turn; pyarrow has the tables, and writes them with the same settings"
+    title = f"record: points, {FILE} with {sweep.n_configs:,} configurations, {sweep.n_points:,} points"
+    return Section(title, how, rows)
+
+
+def write(sweep: Sweep, parts: list[Part], folder: Path, threads: int) -> None:
+    """Write all tables of ``parts`` into ``folder``, a part at a time on each of ``threads`` threads.
+
+    What pyarrow does for a sweep, and nothing of what hpsim does: no checksum, no rename, nothing forced to the disk.
+    """
+    folder.mkdir()
+
+    def write_part(index: int) -> None:
+        for name, table in parts[index].items():
+            (folder / f"{name}-{index}.parquet").write_bytes(_parquet(name, sweep.regimes, table))
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(write_part, range(len(parts))))
+
+
+def _memory(size: Size, out: Path, told: Callable[[str], None]) -> Comparison:
+    peaks = []
+    for configs in size.memory:
+        settings = (f"configs={configs}", f"chunk={size.memory_chunk}")
+        n_points = f"{load_sweep(FILE, settings).n_points:,} points"
+        told(f"{FILE}, peak memory at {n_points}")
+        peaks.append(Figure(n_points, peak_memory(FILE, settings, out), "B"))
+    small, large = peaks
+    return Comparison(f"peak memory, {large.name}", large, small, Target(False, MEMORY_GROWTH))

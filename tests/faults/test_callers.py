@@ -1,0 +1,50 @@
+"""``simulate`` called from threads and process pools, and the kernels with every index checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from faults.callers import CALLS, MICROBATCHES, pipelines
+from faults.runs import PACKAGE, compiled_only, environment, run
+from hpsim.reference import chain
+
+pytestmark = compiled_only
+
+TESTS = Path(__file__).resolve().parents[1]
+OUT_OF_BOUNDS = """
+import numba, numpy
+numba.njit(lambda values: values[3])(numpy.zeros(3))
+"""
+
+
+@pytest.mark.parametrize("kind", ["threads", "fork", "spawn"])
+def test_many_callers_at_once(tmp_path: Path, kind: str) -> None:
+    """Threads, forked and spawned processes that compile and compute at once get what plain Python gets."""
+    right = []
+    for call in range(CALLS):
+        rows = [chain.blocking(tau, d, max(MICROBATCHES)) for tau, d in zip(*pipelines(call), strict=True)]
+        right.append([[matrix[M - 1][-1] for M in MICROBATCHES] for matrix in rows])
+    script = Path(__file__).with_name("callers.py")
+    ended = run([sys.executable, str(script), kind], environment(tmp_path), tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert json.loads(ended.stdout) == right
+
+
+def test_no_kernel_reaches_beyond_its_arrays(tmp_path: Path) -> None:
+    """The tests of kernels, sampling and lanes pass with bounds checked at every index, which NumPy arrays raise on."""
+    checked = environment(tmp_path / "code", NUMBA_BOUNDSCHECK="1")
+    beyond = run([sys.executable, "-c", OUT_OF_BOUNDS], checked, tmp_path)
+    assert "IndexError" in beyond.stderr, "bounds are not checked here"
+    files = [str(TESTS / name) for name in ("test_kernels_chain.py", "test_sample.py", "test_lanes.py")]
+    left_out = "cache or disk or [1] or [3] or [4] or [5] or [6] or [9] or [10] or [11] or [12] or [13] or [14] or [15]"
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files, "-k", f"not ({left_out})"]
+    passed = run(command, checked, TESTS)
+    assert passed.returncode == 0, passed.stdout[-3000:]
+    assert len(list((tmp_path / "code").rglob("*.nbc"))) > 10
+    assert PACKAGE.name == "hpsim"
+    assert os.environ.get("NUMBA_BOUNDSCHECK") is None

@@ -1,0 +1,216 @@
+"""Compiled code on disk may be damaged, missing or impossible to keep: one warning at most, and the same result."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fake_runs import content
+
+from faults.runs import PACKAGE, Undisturbed, compiled_only, environment, namespace, ordinary_user, run, warnings_in
+
+pytestmark = compiled_only
+
+
+def compiled_in(folder: Path) -> list[Path]:
+    """The files of compiled code in ``folder`` and below."""
+    return sorted(folder.rglob("*.nbc"))
+
+
+def randomise(file: Path, rng: random.Random) -> None:
+    file.write_bytes(rng.randbytes(file.stat().st_size))
+
+
+def cut_off(file: Path, rng: random.Random) -> None:
+    written = file.read_bytes()
+    file.write_bytes(written[: rng.randrange(len(written))])
+
+
+def alter_one_bit(file: Path, rng: random.Random) -> None:
+    """Somewhere in the second half, where the machine code is: unpickled it would look sound."""
+    written = bytearray(file.read_bytes())
+    written[rng.randrange(len(written) // 2, len(written))] ^= 1 << rng.randrange(8)
+    file.write_bytes(written)
+
+
+def exchange(file: Path, rng: random.Random) -> None:
+    """Sound code of another function."""
+    other = rng.choice([path for path in file.parent.iterdir() if path.name != file.name])
+    file.write_bytes(other.read_bytes())
+
+
+DAMAGES = (randomise, cut_off, alter_one_bit, exchange)
+
+
+def test_damaged_code_is_compiled_again(small: Undisturbed, tmp_path: Path, rng: random.Random) -> None:
+    """Every file damaged, each in its way: one warning, the right result, and the next run needs neither again."""
+    code = tmp_path / "code"
+    shutil.copytree(small.sweep.environment["NUMBA_CACHE_DIR"], code)
+    files = compiled_in(code)
+    assert len(files) >= 2 * len(DAMAGES)
+    for file, damage in zip(files, itertools.cycle(DAMAGES), strict=False):
+        damage(file, rng)
+    reference = small.elsewhere(environment(code))
+
+    (warning,) = warnings_in(reference.ends_alike(tmp_path / "first").stderr)
+    assert warning.startswith(f"warning: compiled code on disk cannot be used and is made anew ({code}")
+    again = reference.ends_alike(tmp_path / "second").stderr
+    assert not warnings_in(again)
+    assert "compiling" not in again
+
+
+def test_code_that_cannot_be_replaced(small: Undisturbed, tmp_path: Path) -> None:
+    """Folders in the place of all files: neither reading nor writing works, one warning, and the right result."""
+    code = tmp_path / "code"
+    shutil.copytree(small.sweep.environment["NUMBA_CACHE_DIR"], code)
+    for file in compiled_in(code):
+        file.unlink()
+        file.mkdir()
+    stderr = small.elsewhere(environment(code)).ends_alike(tmp_path / "run").stderr
+    assert len(warnings_in(stderr)) == 1
+
+
+def installation(folder: Path, *, read_only: bool = False) -> Path:
+    """Our package once more, in ``folder``, with nothing compiled; returns its folder."""
+    copied = folder / "hpsim"
+    shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    for data in ("sweeps", "configs"):  # beside the package in a checkout, inside it in a wheel
+        if not (PACKAGE / data).is_dir():
+            shutil.copytree(PACKAGE.parent / data, copied / data)
+    if read_only:
+        allow_writing(copied, allowed=False)
+    return copied
+
+
+def allow_writing(folder: Path, *, allowed: bool) -> None:
+    for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+        path.chmod(0o700 if allowed else 0o500)
+
+
+def place(tmp_path: Path, fault: str) -> tuple[dict[str, str], Path | None]:
+    """Variables for a process that has this trouble with places for compiled code, and where it should end up."""
+    home, code = tmp_path / "home", tmp_path / "code"
+    home.mkdir()
+    (tmp_path / "file").write_text("")
+    read_only = fault.startswith("read-only installation")
+    package = installation(tmp_path / "installed", read_only=read_only)
+    at_home = {"HOME": str(home), "XDG_CACHE_HOME": str(home)}
+    nowhere = {"HOME": str(tmp_path / "file"), "XDG_CACHE_HOME": str(tmp_path / "file")}
+    variables, expected = {
+        "missing folder": (environment(code / "deep" / "er", package), code),
+        "file for a folder": (environment(tmp_path / "file", package), package),
+        "read-only folder": (environment(code, package), package),
+        "no variables": (environment(None, package), package),
+        "read-only installation": (environment(None, package, **at_home), home),
+        "read-only installation, no home": (environment(None, package, **nowhere), None),
+        "read-only installation, unknown user": (environment(None, package), None),
+    }[fault]
+    if fault in ("no variables", "read-only installation, unknown user"):
+        variables = {name: value for name, value in variables.items() if name not in ("HOME", "XDG_CACHE_HOME")}
+    if fault == "read-only folder":
+        code.mkdir(mode=0o500)
+    return variables, expected
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and ordinary_user() is None, reason="nothing is read-only for root")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "missing folder",
+        "file for a folder",
+        "read-only folder",
+        "no variables",
+        "read-only installation",
+        "read-only installation, no home",
+        "read-only installation, unknown user",
+    ],
+)
+def test_no_usual_place_for_compiled_code(small: Undisturbed, tmp_path: Path, fault: str) -> None:
+    """Code goes to the next best place, or with one warning to none; the result is right, the current folder clean."""
+    if fault.endswith("unknown user") and ordinary_user() is None:
+        pytest.skip("no user unknown to the system can be made here")
+    variables, expected = place(tmp_path, fault)
+    out, current = tmp_path / "run", tmp_path / "current"
+    current.mkdir()
+    ended = run([*(ordinary_user() or []), *small.sweep.command(out)], variables, current)
+    allow_writing(tmp_path, allowed=True)
+    assert ended.returncode == 0, ended.stderr
+    assert content(out) == small.content
+    assert not list(current.iterdir())
+    warnings = warnings_in(ended.stderr)
+    if expected is None:
+        text = "warning: compiled code is not kept: no folder for it can be written; NUMBA_CACHE_DIR may name one"
+        assert (warnings, compiled_in(tmp_path)) == ([text], [])
+    else:
+        assert not warnings
+        assert compiled_in(expected) == compiled_in(tmp_path) != []
+
+
+@pytest.mark.skipif(namespace() is None, reason="no small disk can be made: mounting is not allowed here")
+def test_no_room_for_compiled_code(small: Undisturbed, tmp_path: Path) -> None:
+    """A full disk under the compiled code: one warning, and the right result."""
+    code = tmp_path / "code"
+    code.mkdir()
+    command = small.sweep.command(tmp_path / "run")
+    script = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"'
+    ended = run([*(namespace() or []), "sh", "-c", script, str(code), *command], environment(code))
+    assert ended.returncode == 0, ended.stderr
+    assert content(tmp_path / "run") == small.content
+    (warning,) = warnings_in(ended.stderr)
+    assert warning.startswith("warning: compiled code is not kept (")
+    assert "No space left on device" in warning
+
+
+def test_two_installations_share_a_folder(small: Undisturbed, tmp_path: Path) -> None:
+    """Two installations, one of them then changed, keep code in one folder; none uses another's, none loses its own."""
+    code = tmp_path / "code"
+    shutil.copytree(small.sweep.environment["NUMBA_CACHE_DIR"], code)
+    package = installation(tmp_path / "other")
+    chain = package / "kernels" / "chain.py"
+    original = chain.read_text()
+
+    def compiles(variables: dict[str, str], out: str) -> bool:
+        ended = small.elsewhere(variables).ends_alike(tmp_path / out)
+        assert not warnings_in(ended.stderr)
+        return "compiling" in ended.stderr
+
+    assert compiles(environment(code, package), "theirs"), "its own code, though the sources are the same"
+    chain.write_text(original + "\n")
+    assert compiles(environment(code, package), "changed")
+    chain.write_text(original)
+    assert not compiles(environment(code, package), "changed back")
+    assert not compiles(environment(code), "first")
+
+
+SIMULATE = """
+import sys, hpsim
+S = int(sys.argv[1])
+print(hpsim.simulate([[s + 1 for s in range(S)]], [[0.5] * (S - 1)], M=[1, 3], regime="blocking").tolist())
+"""
+MAKESPANS = {3: [[7.0, 13.0]], 4: [[11.5, 19.5]], 5: [[17.0, 27.0]]}
+
+
+def simulating(S: int, code: Path) -> subprocess.Popen[str]:
+    """A process that compiles the kernel for S stages, or finds it in ``code``."""
+    command = [sys.executable, "-P", "-W", "error", "-c", SIMULATE, str(S)]
+    return subprocess.Popen(command, env=environment(code), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_processes_that_compile_at_once(tmp_path: Path) -> None:
+    """Two compile the same kernel and two others of the same function, all at once; afterwards each is on disk."""
+    lengths = (3, 3, 4, 5)
+    processes = [simulating(S, tmp_path) for S in lengths]
+    said = [process.communicate() for process in processes]
+    assert said == [(f"{MAKESPANS[S]}\n", "") for S in lengths]
+    before = {file: file.stat().st_ino for file in compiled_in(tmp_path)}
+    assert len(before) == 4, "one function for any S, one for each of three"
+    for S in (3, 4, 5):
+        stdout, stderr = simulating(S, tmp_path).communicate()
+        assert (stdout, stderr) == (f"{MAKESPANS[S]}\n", "")
+    assert {file: file.stat().st_ino for file in compiled_in(tmp_path)} == before

@@ -1,0 +1,55 @@
+"""``hpsim verify`` in a process of its own with a fault planted: what the tests of colours and of signals start."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import sys
+import time
+from typing import Any
+
+from hpsim import formulas
+from hpsim.conjecture import verify as library
+
+GRID = 2.0**-20
+_true_slope = formulas.steady_slope
+_all_checks = library.checks
+
+
+def too_steep(tau: Any, d: Any = None, overlap: Any = 1) -> Any:
+    """The steady slope, wrong by one grid unit in pipelines of seven stages."""
+    return _true_slope(tau, d, overlap) + GRID * (tau.shape[-1] == 7)
+
+
+def fewer_checks(configs: int) -> list[library.Check]:
+    """The checks of ``verify`` with 300 configurations in float64, and several chunks in the exact search."""
+    small = {"paper_fuzz_float64": "configs=300", "paper_fuzz": "chunk=32"}
+    return [
+        dataclasses.replace(check, settings=(*check.settings, small[check.sweep])) if check.sweep in small else check
+        for check in _all_checks(configs)
+    ]
+
+
+def main() -> None:
+    """``faulty_verify.py SECONDS_PER_CHUNK ARGUMENTS``; with slow chunks, each start is a line on stderr."""
+    from hpsim.cli import main as hpsim
+    from hpsim.sweep import chunk
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
+    formulas.steady_slope = too_steep
+    library.checks = fewer_checks
+    seconds, run_chunk = float(sys.argv[1]), chunk.run_chunk
+
+    def slow_chunk(*arguments: Any) -> chunk.ChunkResult:
+        print("a chunk starts", file=sys.stderr, flush=True)
+        time.sleep(seconds)
+        return run_chunk(*arguments)
+
+    if seconds:
+        chunk.run_chunk = slow_chunk
+    sys.argv = ["hpsim", "verify", *sys.argv[2:]]
+    hpsim()
+
+
+if __name__ == "__main__":
+    main()
