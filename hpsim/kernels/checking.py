@@ -1,6 +1,7 @@
 """Recurrence against closed form, over all points of a batch, without building the closed forms.
 
-Arrays have shape (n, blocks, LANES) over numbers of micro-batches, or (blocks, LANES); ``out`` is (2,).
+Arrays have shape (n, blocks, LANES) over numbers of micro-batches, or (blocks, LANES); ``out`` is (1,). The worst is
+kept for each lane apart, so that the lanes vectorise.
 """
 
 from __future__ import annotations
@@ -15,34 +16,32 @@ Array = np.ndarray[Any, Any]
 
 
 @kernel
-def compare_with_line(makespan: Array, fill: Array, slope: Array, counts: Array, tolerance: float, out: Array) -> None:
-    """Compare ``makespan[j]`` with ``fill + (counts[j] - 1)·slope``.
+def distance_from_line(makespan: Array, fill: Array, slope: Array, counts: Array, out: Array) -> None:
+    """``out[0]`` = the largest ``|makespan[j] - line| / line`` with ``line = fill + (counts[j] - 1)·slope``.
 
-    ``out[0]`` = the largest ``|makespan - line| / line``, infinite where one is no number; ``out[1]`` = how many exceed
-    ``tolerance``.
+    It is infinite where a makespan is no number.
     """
-    largest = 0.0
-    failures = 0
-    for j in range(makespan.shape[0]):
-        steps = float(counts[j] - 1)
-        for block in range(makespan.shape[1]):
+    worst = np.zeros(makespan.shape[2])
+    for block in range(makespan.shape[1]):
+        for j in range(makespan.shape[0]):
+            steps = float(counts[j] - 1)
             for lane in range(makespan.shape[2]):
                 line = fill[block, lane] + steps * slope[block, lane]
                 distance = abs(makespan[j, block, lane] - line)
-                error = 0.0 if distance == 0.0 else distance / line
-                error = np.inf if error != error else error
-                failures += error > tolerance
-                largest = error if error > largest else largest
-    out[0] = largest
-    out[1] = failures
+                error = distance / line if distance != 0.0 else 0.0
+                error = error if error == error else np.inf
+                worst[lane] = error if error > worst[lane] else worst[lane]
+    out[0] = worst.max()
 
 
 @kernel
-def count_above(lower: Array, upper: Array, tolerance: float, out: Array) -> None:
-    """``out[0]`` = at how many points ``lower <= upper·(1 + tolerance)`` does not hold."""
-    failures = 0
+def excess(lower: Array, upper: Array, tolerance: float, out: Array) -> None:
+    """``out[0]`` = the largest ``lower - upper·(1 + tolerance)``, at least 0; infinite where one is no number."""
+    worst = np.zeros(lower.shape[2])
     for j in range(lower.shape[0]):
         for block in range(lower.shape[1]):
             for lane in range(lower.shape[2]):
-                failures += not lower[j, block, lane] <= upper[j, block, lane] * (1.0 + tolerance)
-    out[0] = failures
+                above = lower[j, block, lane] - upper[j, block, lane] * (1.0 + tolerance)
+                above = above if above == above else np.inf
+                worst[lane] = above if above > worst[lane] else worst[lane]
+    out[0] = worst.max()

@@ -112,14 +112,14 @@ class Evaluation:
         return lines
 
     def _check(self) -> None:
-        out = np.empty(2)
+        out = np.empty(1)
         checked = {CLOSED_FORM_CHECKS.get(claim) for claim in self.sweep.claims}
         for regime, makespan in self._makespans.items():
-            checking.compare_with_line(makespan, *self._lines[regime], self.counts, self.tolerance, out)
+            checking.distance_from_line(makespan, *self._lines[regime], self.counts, out)
             self.worst[regime] = float(out[0])
-            self.suspect |= regime in checked and out[1] > 0
+            self.suspect |= regime in checked and self.worst[regime] > self.tolerance
         if "cor5" in self.sweep.claims:
             order = [self._makespans[regime] for regime in SANDWICH if regime in self.sweep.regimes]
             for lower, upper in pairwise(order):
-                checking.count_above(lower, upper, self.tolerance, out)
+                checking.excess(lower, upper, self.tolerance, out)
                 self.suspect |= bool(out[0] > 0)

@@ -94,9 +94,10 @@ def _sampled(sweep: Sweep, ids: Array) -> Iterator[Batch]:
     keys = _keys(sweep.seed, ids)
     first = np.empty((keys.shape[0], 1, LANES))
     sampling.uniforms(keys, 0, 1, first)
-    stages = _quantile(sweep.stages, first).astype(np.int64).reshape(-1)[: len(ids)]
-    for n_stages in np.flatnonzero(np.bincount(stages)):
-        yield _drawn(sweep, ids[stages == n_stages], int(n_stages))
+    stages = _quantile(sweep.stages, first).astype(np.int16).reshape(-1)[: len(ids)]  # 16 bits sort fastest
+    order = np.argsort(stages, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(stages[order])) + 1):
+        yield _drawn(sweep, ids[group], int(stages[group[0]]))
 
 
 def _keys(seed: int, ids: Array) -> Array:
@@ -154,6 +155,8 @@ def _mean(tau: Array) -> Array:
 def _serve_somewhere(sweep: Sweep, tau: Array, u: Array) -> None:
     """Where every service time is zero, give one stage the longest that the distribution allows; in place."""
     assert sweep.tau is not None
+    if sweep.tau.low * 2 ** (sweep.resolution or 0) >= 1:
+        return  # no service time rounds to zero
     blocks, lanes = np.nonzero(~tau.any(axis=1))
     if len(blocks):
         stages = np.minimum((u[blocks, lanes] * tau.shape[1]).astype(np.int64), tau.shape[1] - 1)
