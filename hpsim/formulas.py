@@ -45,15 +45,6 @@ from hpsim.vectors import (
 )
 
 
-def chain_makespan(occupancy: Vector, flight: Vector, M: Count) -> Value:
-    """Makespan of the chain recurrence ``R[m][s] = max(R[m][s-1] + f[s-1], R[m-1][s]) + o[s]``.
-
-    ``T(M) = sum(o) + sum(f) + (M-1)·max(o)``; Theorems 1 to 3 are special cases.
-    """
-    count, occupancy, flight = operands(M, occupancy=occupancy, flight=flight)
-    return total(occupancy) + total(flight) + times(count - 1, largest(occupancy))
-
-
 def fill_time(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
     """Time of the first micro-batch through the pipeline, ``T(1) = sum(tau) + sum(d) + sum(latency)``."""
     _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
@@ -72,6 +63,11 @@ def steady_slope(tau: Vector, d: Vector = None, overlap: Vector = 1) -> Value:
         return longest_hold(tau, d, overlap)
     parts = overlap if isinstance(overlap, (list, tuple)) else [overlap] * len(d)
     return max(hold(tau, [(1 - part) * transfer for part, transfer in zip(parts, d, strict=True)]))
+
+
+def on_line(fill: Value, slope: Value, M: Count) -> Value:
+    """Makespan ``T(M) = T(1) + (M-1)·slope``: every closed form here is a line in the number of micro-batches."""
+    return fill + times(counted(M) - 1, slope)
 
 
 def blocking_sigma(tau: Vector, d: Vector = None) -> Vector:
@@ -102,7 +98,7 @@ def makespan_partial(tau: Vector, M: Count, d: Vector, overlap: Vector, latency:
     :func:`steady_slope`.
     """
     count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
-    return fill_time(tau, d, latency) + times(count - 1, steady_slope(tau, d, overlap))
+    return on_line(fill_time(tau, d, latency), steady_slope(tau, d, overlap), count)
 
 
 def linear_blend(tau: Vector, M: Count, rho: Value, d: Vector = None, latency: Vector = None) -> Value:

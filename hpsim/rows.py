@@ -57,9 +57,9 @@ class Rows:
         stages = _table("tau", tau)
         if not len(stages) or (isinstance(stages, np.ndarray) and not stages.size):
             raise PipelineError("tau", in_short(tau), _SHAPE)
-        for i, row in enumerate(stages):
-            if not len(row):
-                raise PipelineError(f"tau[{i}]", "no value", "a service time for each stage, at least one")
+        if not _widths(stages).all():
+            i = int(np.argmin(_widths(stages)))
+            raise PipelineError(f"tau[{i}]", "no value", "a service time for each stage, at least one")
         rows = Rows(stages, _links("d", d, stages), _links("latency", latency, stages))
         rows._check()
         return rows
@@ -72,7 +72,7 @@ class Rows:
             if wrong:
                 row, s, value = min(wrong)
                 raise PipelineError(f"{name}[{row}][{s}]", str(value), "a finite time of at least 0")
-        idle = [_number(int(i), group.where) for group in groups for i in np.flatnonzero(~group.tau.any(axis=1))[:1]]
+        idle = [_number(int(i), group.where) for group in groups for i in np.flatnonzero(_serves_nobody(group.tau))[:1]]
         if idle:
             raise PipelineError(f"tau[{min(idle)}]", "every service time is 0", "at least one above 0")
 
@@ -90,7 +90,7 @@ class Rows:
         if isinstance(self.tau, np.ndarray):
             yield Group(slice(None), self.tau, np.asarray(self.d), np.asarray(self.latency))
             return
-        widths = np.array([len(row) for row in self.tau])
+        widths = _widths(self.tau)
         for width in np.unique(widths):
             where = np.flatnonzero(widths == width)
             yield Group(where, *(np.array([rows[i] for i in where]) for rows in (self.tau, self.d, self.latency)))
@@ -137,21 +137,25 @@ def _is_row(row: object) -> bool:
 
 def _links(name: str, values: Any, stages: Table) -> Table:
     """A row of S-1 values for each row of ``stages``; zeros when there are no values."""
-    table = [] if values is None else _table(name, values)
-    widths = [len(row) - 1 for row in stages]
-    if not any(len(row) for row in table):
-        return np.zeros((len(widths), widths[0])) if isinstance(stages, np.ndarray) else [np.zeros(w) for w in widths]
-    if isinstance(table, np.ndarray) and isinstance(stages, np.ndarray):
-        if table.shape != (len(widths), widths[0]):
-            found, right = (f"{n} rows of {k} values" for n, k in (table.shape, (len(widths), widths[0])))
-            raise PipelineError(name, found, f"{right}, one for each link")
-        return table
-    if len(table) != len(widths):
-        raise PipelineError(name, f"{len(table)} rows", f"{len(widths)}, one for each pipeline")
-    for i, (row, width) in enumerate(zip(table, widths, strict=True)):
-        if len(row) != width:
-            raise PipelineError(f"{name}[{i}]", f"{len(row)} values for {width + 1} stages", f"{width}, one a link")
+    links = _widths(stages) - 1
+    table = np.zeros((0, 0)) if values is None else _table(name, values)
+    given = _widths(table)
+    if not given.any():
+        return np.zeros((len(links), links[0])) if isinstance(stages, np.ndarray) else [np.zeros(k) for k in links]
+    if len(given) != len(links):
+        raise PipelineError(name, f"{len(given)} rows", f"{len(links)}, one for each pipeline")
+    if (given != links).any():
+        i = int(np.argmax(given != links))
+        place = name if isinstance(table, np.ndarray) and isinstance(stages, np.ndarray) else f"{name}[{i}]"
+        raise PipelineError(place, f"{given[i]} values for {links[i] + 1} stages", f"{links[i]}, one for each link")
     return table
+
+
+def _widths(table: Table) -> Array:
+    """The length of each row."""
+    if isinstance(table, np.ndarray):
+        return np.full(len(table), table.shape[1])
+    return np.array([len(row) for row in table])
 
 
 def _first_wrong(times: Array, where: Array | slice) -> list[tuple[int, int, float]]:
@@ -161,6 +165,16 @@ def _first_wrong(times: Array, where: Array | slice) -> list[tuple[int, int, flo
         return []
     i, s = (int(k) for k in np.argwhere(~right)[0])
     return [(_number(i, where), s, times[i, s])]
+
+
+def _serves_nobody(tau: Array) -> Array:
+    """Which rows are all zero; column by column, since the first nearly always settles it."""
+    idle: Array = tau[:, 0] == 0
+    for column in tau.T[1:]:
+        if not idle.any():
+            break
+        idle &= column == 0
+    return idle
 
 
 def _number(i: int, where: Array | slice) -> int:

@@ -14,12 +14,12 @@ PACKAGE = Path(hpsim.__file__).parent
 TABLE = """
 errors processors exact vectors formulas pipeline regime
 reference.chain reference.sampling
-kernels._jit kernels.chain kernels.sampling kernels.checking kernels.adder
+kernels._jit kernels.chain kernels.sampling kernels.checking kernels.tables kernels.adder
 lanes rows simulation
 sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sweep.file.yaml_file
 sweep.file.distribution sweep.file.grid sweep.file.pipelines_file sweep.file.exactness sweep.file.settings
 sweep.file.values sweep.spec sweep.estimate sweep.json_schema
-sweep.columns sweep.explicit sweep.sample sweep.evaluate sweep.totals sweep.chunk
+sweep.columns sweep.explicit sweep.sample sweep.evaluate sweep.totals sweep.point_tables sweep.chunk
 sweep.executors sweep.durable sweep.store sweep.run
 conjecture.verify warmup
 bench.figures bench.stopwatch bench.sizes bench.machine bench.children bench.numpy_twin bench.adder bench.kernel
@@ -38,7 +38,7 @@ def module_name(path: Path) -> str:
 
 def modules() -> dict[str, Path]:
     names = {module_name(path): path for path in PACKAGE.rglob("*.py")}
-    doors = {"__init__", "kernels", "reference", "sweep", "sweep.file", "conjecture", "bench"}  # packages that hold no code
+    doors = {"__init__", "kernels", "reference", "sweep", "sweep.file", "conjecture", "bench"}  # they hold no code
     return {name: path for name, path in names.items() if name not in doors}
 
 

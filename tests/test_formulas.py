@@ -94,7 +94,7 @@ def test_worked_example_by_hand():
     assert f.graham_lower_bound([3, 6], 4) == 22.5
     assert f.fill_time(tau, d, latency) == Fraction(21, 2)
     assert f.steady_slope(tau, d, Fraction(1, 2)) == Fraction(9, 2)
-    assert f.chain_makespan([3, 5, 2], [1, 1], 3) == 22
+    assert f.on_line(10, 4, 3) == 18
 
 
 def test_published_cases(shared_case):
@@ -345,7 +345,6 @@ def test_numpy_integers_count_micro_batches(M):
         (lambda: f.makespan_async([1, 2, 3], 2, None, [1, 1, 1]), "latency"),
         (lambda: f.makespan_async(np.ones((4, 3)), 2, np.ones((4, 1))), "d"),
         (lambda: f.makespan_free([], 1), "tau"),
-        (lambda: f.chain_makespan([1, 2], [1, 1], 1), "flight"),
         (lambda: f.makespan_partial([1, 2, 3], 1, [1, 1], [0.5]), "overlap"),
         (lambda: f.makespan_partial([1, 2, 3], 1, [1, 1], ()), "overlap"),
         (lambda: f.makespan_partial([1, 2, 3], 1, [1, 1], np.ones((5, 3))), "overlap"),

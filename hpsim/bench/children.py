@@ -69,10 +69,10 @@ def report_peak() -> None:
 
     file, out, *settings = sys.argv[1:]
     run_sweep(load_sweep(file, settings), Path(out))
-    print(json.dumps(_peak()))
+    print(json.dumps(own_peak()))
 
 
-def _peak() -> int:
+def own_peak() -> int:
     """The most memory this process has held, in bytes.
 
     Linux counts in ``ru_maxrss`` what the parent held when it started this process, but not in ``VmHWM``.

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from hpsim import simulate
 from hpsim.bench import numpy_twin
 from hpsim.bench.adder import ADDS_PER_CELL, adding, adds
 from hpsim.bench.figures import Comparison, Figure, Section, Target
 from hpsim.bench.sizes import Size
 from hpsim.bench.stopwatch import Stopwatch, in_threads, thread_counts
 from hpsim.reference.chain import makespan
+from hpsim.simulation import simulate
 
 Array = np.ndarray[Any, Any]
 

@@ -22,6 +22,10 @@ def makespans(tau: Array, d: Array, M: int, overlap: float = 1.0, chunk: int = 8
     ----------
     tau, d : (N, S) and (N, S-1) arrays
         Service and transfer times, in one unit.
+    M : int
+        Number of micro-batches.
+    overlap : float
+        Share of each transfer that does not hold its sender.
     chunk : int
         Configurations that go through the recurrence together: enough to hide the cost of a NumPy call, few enough
         for the caches.
@@ -33,7 +37,7 @@ def makespans(tau: Array, d: Array, M: int, overlap: float = 1.0, chunk: int = 8
     out = np.empty(len(tau))
     for first in range(0, len(tau), chunk):
         rows = slice(first, first + chunk)
-        occupancy = np.ascontiguousarray(tau[rows].T)
+        occupancy = tau[rows].T.copy()
         occupancy[:-1] += (1.0 - overlap) * d[rows].T
         out[rows] = _run(occupancy, overlap * np.ascontiguousarray(d[rows].T), M)
     return out

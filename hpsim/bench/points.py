@@ -33,7 +33,7 @@ def points(size: Size, stopwatch: Stopwatch, scratch: Path, told: Callable[[str]
     counts = thread_counts()
     told(f"{FILE}, {sweep.n_points:,} points")
     parts = [run_chunk(sweep, index).tables for index in range(sweep.n_chunks)]
-    written = {folder: 0 for folder in (out, plain)}
+    written = dict.fromkeys((out, plain), 0)
 
     def weigh_and_remove() -> None:
         for folder in written:

@@ -57,7 +57,7 @@ FULL = Size(
     stages=(2, 3, 4, 5, 6, 7, 8, 16, 64),
     microbatches=(100, 400),
     beside_numpy=(2, 4, 8),
-    numpy_chunks=(512, 1024, 2048, 4096, 8192, 16_384, 32_768),
+    numpy_chunks=(512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536),
     in_python=50,
     adder_passes=300_000,
     violations=("configs=1048576",),
@@ -85,5 +85,5 @@ QUICK = Size(
     start=("configs=16", "stages=2"),
     repeats=2,
     sweep_repeats=2,
-    start_repeats=2,
+    start_repeats=1,
 )

@@ -51,7 +51,11 @@ _KERNELS = {"cold": "of that, compiling", "warm": "of that, reading compiled cod
 
 
 class _Runs:
-    """Runs of the same sweep, each into its own folder, with a cache of compiled code that starts empty."""
+    """Runs of the same sweep, each into a new folder, with a cache of compiled code that starts empty.
+
+    What compiling costs is how much longer the run itself takes, by its own account, than once more in a process that
+    has run it before: the first use of pyarrow is in it, the start of the interpreter and the import of Numba are not.
+    """
 
     def __init__(self, size: Size, stopwatch: Stopwatch, scratch: Path) -> None:
         self.settings = size.start

@@ -70,8 +70,8 @@ def _whole_sweep(rate: float, threads: int) -> Comparison:
 
 
 @dataclass(frozen=True)
-class _Packed:
-    """Pipelines of equal S in one regime, as the kernels take them."""
+class Packed:
+    """Pipelines of equal S in one regime, as the kernels take them; ``out`` is where the makespans go."""
 
     occupancy: Array
     flight: Array
@@ -91,13 +91,15 @@ class KernelOnly:
     ----------
     configs : int
         Configurations of one run, in all regimes each.
+    loads : list of list of Packed
+        For each thread what it simulates, by number of stages and then by regime.
     """
 
     def __init__(self, sweep: Sweep, threads: int) -> None:
         chunks = [sweep.chunk_range(index) for index in range(min(threads, sweep.n_chunks))]
         self.configs = sum(len(ids) for ids in chunks)
         self._stops = np.array(sweep.microbatches, dtype=np.int64)
-        self._loads = [
+        self.loads = [
             [
                 _packed(batch, regime, len(self._stops))
                 for first in range(ids.start, ids.stop, TILE)
@@ -109,13 +111,13 @@ class KernelOnly:
 
     def run(self) -> None:
         """Simulate everything once, a chunk on each thread."""
-        if len(self._loads) == 1:
-            self._advance(self._loads[0])
+        if len(self.loads) == 1:
+            self._advance(self.loads[0])
             return
-        with ThreadPoolExecutor(len(self._loads)) as pool:
-            list(pool.map(self._advance, self._loads))
+        with ThreadPoolExecutor(len(self.loads)) as pool:
+            list(pool.map(self._advance, self.loads))
 
-    def _advance(self, load: list[_Packed]) -> None:
+    def _advance(self, load: list[Packed]) -> None:
         for packed in load:
             packed.completion.fill(0.0)
             n_stages = packed.occupancy.shape[1]
@@ -124,9 +126,13 @@ class KernelOnly:
             )
 
 
-def _packed(batch: Batch, regime: str, n_stops: int) -> _Packed:
+def _packed(batch: Batch, regime: str, n_stops: int) -> Packed:
     blocks = len(batch.tau)
-    overlap = batch.shares[:, None] if regime == "partial" else np.full((blocks, 1, LANES), float(regime == "async"))
+    overlap = (
+        batch.rho[:, None]
+        if regime == "partial" and batch.rho is not None
+        else np.full((blocks, 1, LANES), float(regime == "async"))
+    )
     occupancy, flight, completion = np.zeros((3, *batch.tau.shape))
     chain.hold_and_travel(batch.tau, batch.d, batch.latency, overlap, occupancy, flight)
-    return _Packed(occupancy, flight, completion, np.empty((n_stops, blocks, LANES)))
+    return Packed(occupancy, flight, completion, np.empty((n_stops, blocks, LANES)))

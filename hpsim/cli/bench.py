@@ -25,8 +25,8 @@ def bench(quick: bool, as_json: bool) -> None:
 
     Every figure stands beside the limit that it is compared with, the two measured in turn so that whatever else the
     machine does meets both: simulations beside the adders of the processor, NumPy and plain Python; sweeps beside the
-    bare recurrence and beside pyarrow; start-up beside the import of NumPy. It takes a few minutes, and nothing stays on
-    the disk. With --json the duration of every single run is printed too.
+    bare recurrence and beside pyarrow; start-up beside the import of NumPy. It takes a few minutes, and nothing stays
+    on the disk. With --json the duration of every single run is printed too.
     """
     from hpsim.bench import run as library
     from hpsim.cli.bench_table import page
@@ -66,5 +66,5 @@ def _steps_on_stderr() -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("bench") as status:
+    with Console(stderr=True).status("bench", refresh_per_second=1) as status:  # hardly any work of its own
         yield status.update

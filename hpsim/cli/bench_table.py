@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hpsim.bench.figures import Comparison, Report, Section
 
 _PIPED_WIDTH = 200  # a pipe has no width; nothing here should wrap
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _VERDICTS = {True: Text("met", "green"), False: Text("not met", "bold red"), None: Text("")}
 
 
@@ -28,10 +29,9 @@ def page(report: Report) -> str:
         for line in _machine(report):
             console.print(line)
         for section in report.sections:
-            console.print()
             console.print(Text(section.title, "bold"))
             console.print(Text(section.how, "dim"))
-            console.print(_table(section))
+            console.print(_table(section))  # with an empty line above and below
         console.print(f"{sum(report.verdicts)} of {len(report.verdicts)} targets met")
     return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
 
@@ -84,9 +84,7 @@ def quantity(value: float, unit: str) -> str:
     """``value`` with three digits that matter: ``7.31 G cells/s``, ``341 MB``, ``0.134 s``."""
     if unit == "s":
         return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3}f} s"
-    for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")):
-        if value >= size:
-            break
+    size, prefix = next((known for known in _PREFIXES if value >= known[0]), _PREFIXES[-1])
     scaled = value / size
     digits = 0 if scaled >= 100 else 1 if scaled >= 10 else 2
     space = "" if unit.startswith("B") or not prefix else " "

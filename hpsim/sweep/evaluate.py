@@ -1,13 +1,11 @@
 """What is computed at every point of a sweep: recurrence, closed form, and the checks between them.
 
-Every closed form of the paper is a line in the number of micro-batches, ``T(M) = T(1) + (M-1)·slope``, so a
-batch needs only its fill and slope in each regime; the comparison with the recurrence is one compiled pass over all
-points.
+Every closed form of the paper is a line in the number of micro-batches, so a batch needs only its fill and its slope in
+each regime; the comparison with the recurrence is one compiled pass over all points.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -16,42 +14,27 @@ from hpsim import formulas
 from hpsim.kernels import checking
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, makespans
+from hpsim.regime import named
+from hpsim.sweep.file.checks import CHECKS
 from hpsim.sweep.sample import Batch
 from hpsim.sweep.spec import Sweep
 
-CLOSED_FORM_CHECKS = {"thm1": "free", "thm2": "async", "thm3": "blocking", "partial": "partial"}
 SANDWICH = ("async", "partial", "blocking")
-
-
-@dataclass(frozen=True)
-class RegimePoints:
-    """A batch of n configurations in one regime, at all numbers of micro-batches; times in units of 1/scale.
-
-    Attributes
-    ----------
-    makespan : (len(M), n)
-        By the recurrence.
-    closed : (len(M), n)
-        By the closed form.
-    """
-
-    makespan: Array
-    closed: Array
-
-    @property
-    def error(self) -> Array:
-        """``|makespan - closed| / closed``, (len(M), n); infinite where it is no number."""
-        distance: Array = np.abs(self.makespan - self.closed)
-        return np.nan_to_num(distance / self.closed, nan=np.inf, posinf=np.inf) if distance.any() else distance
 
 
 class Evaluation:
     """A batch simulated in every regime of the sweep, and its checks.
 
+    Arrays are (len(M), blocks, LANES), times in units of 1/scale; the lanes left over hold nothing of interest.
+
     Attributes
     ----------
+    counts : (len(M),) int64
+        Numbers of micro-batches.
+    makespan : dict of str to array
+        Regime → makespans by the recurrence.
     worst : dict of str to float
-        Regime → the largest relative error.
+        Regime → the largest relative distance from the closed form; infinite where a makespan is no number.
     suspect : bool
         Whether any check failed; only then is :meth:`failed` worth its time.
     """
@@ -61,65 +44,72 @@ class Evaluation:
         self.batch = batch
         self.counts = np.array(sweep.microbatches, dtype=np.int64)
         self.tolerance = 0.0 if sweep.tolerance is None else float(sweep.tolerance)
-        self._makespans = {regime: self._recurrence(regime) for regime in sweep.regimes}
-        self._lines = self._closed_forms()
-        self.worst: dict[str, float] = {}
-        self.suspect = False
-        self._check()
+        self.makespan: dict[str, Array] = {}
+        self._lines: dict[str, tuple[Array, Array]] = {}
+        self._fills: dict[bool, Array] = {}
+        for regime in sweep.regimes:
+            self._simulate(regime)
+        self.worst = {regime: self._distance(regime) for regime in sweep.regimes}
+        self.suspect = any(self._gate(claim) for claim in sweep.claims)
 
-    def points(self, regime: str) -> RegimePoints:
-        """Makespans of ``regime`` as rows, without the lanes left over."""
-        n = len(self.batch.ids)
-        fill, slope = (lanes.reshape(-1)[:n] for lanes in self._lines[regime])
-        makespan = self._makespans[regime].reshape(len(self.counts), -1)[:, :n]
-        return RegimePoints(makespan, fill + (self.counts[:, None] - 1) * slope)
+    def closed(self, regime: str) -> Array:
+        """Makespans by the closed form; the recurrence's own array where they are equal throughout."""
+        if self.worst[regime] == 0.0:
+            return self.makespan[regime]
+        closed: Array = formulas.on_line(*self._lines[regime], self.counts[:, None, None])
+        return closed
+
+    def error(self, regime: str) -> Array:
+        """``|makespan - closed| / closed``; infinite where it is no number."""
+        closed = self.closed(regime)
+        distance: Array = np.abs(self.makespan[regime] - closed)
+        if self.worst[regime] == 0.0:
+            return distance
+        relative = np.divide(distance, closed, out=np.zeros_like(distance), where=distance != 0.0)
+        return np.nan_to_num(relative, nan=np.inf, posinf=np.inf)
 
     def failed(self, claim: str) -> Array:
-        """Where ``claim`` does not hold, (len(M), n) bool; what is no number fails."""
-        if claim in CLOSED_FORM_CHECKS:
-            return self.points(CLOSED_FORM_CHECKS[claim]).error > self.tolerance
-        order = [self.points(regime).makespan for regime in SANDWICH if regime in self.sweep.regimes]
-        above = [~(lower <= upper * (1.0 + self.tolerance)) for lower, upper in pairwise(order)]
-        failed: Array = np.logical_or.reduce(above)
-        return failed
+        """Where ``claim`` does not hold, (n, len(M)) bool; what is no number fails."""
+        if claim == "cor5":
+            pairs = pairwise(self._sandwich())
+            failed = np.logical_or.reduce([~(low <= high * (1.0 + self.tolerance)) for low, high in pairs])
+        else:
+            failed = self.error(CHECKS[claim][0]) > self.tolerance
+        rows: Array = failed.reshape(len(self.counts), -1)[:, : len(self.batch.ids)].T
+        return rows
 
-    def _recurrence(self, regime: str) -> Array:
-        """Makespans by the recurrence, (len(M), blocks, LANES)."""
+    def _simulate(self, regime: str) -> None:
+        """Recurrence and line of one regime."""
         batch = self.batch
-        if regime == "free":
+        knobs = named(regime, 1)  # the shares of `partial` are the batch's own
+        overlap = batch.rho
+        if overlap is None or regime != "partial":
+            overlap = np.full((len(batch.tau), LANES), knobs.overlap, dtype=np.float64)
+        d, latency = batch.d, batch.latency
+        if not knobs.communication:
             d = latency = np.zeros_like(batch.d)
-        else:
-            d, latency = batch.d, batch.latency
-        if regime == "partial":
-            overlap = batch.shares[:, None]
-        else:
-            overlap = np.full((len(batch.tau), 1, LANES), 0.0 if regime == "blocking" else 1.0)
-        return makespans(batch.tau, d, latency, overlap, self.counts)
+        self.makespan[regime] = makespans(batch.tau, d, latency, overlap[:, None], self.counts)
+        stages, links, extra = (lanes.transpose(0, 2, 1) for lanes in (batch.tau, d, latency))
+        if knobs.communication not in self._fills:
+            self._fills[knobs.communication] = formulas.fill_time(stages, links, extra)
+        slope = formulas.steady_slope(stages, links, overlap[:, :, None])
+        self._lines[regime] = self._fills[knobs.communication], slope
 
-    def _closed_forms(self) -> dict[str, tuple[Array, Array]]:
-        """Regime → fill and slope of its closed form, (blocks, LANES) each."""
-        batch, regimes = self.batch, self.sweep.regimes
-        tau, d, latency = (lanes.transpose(0, 2, 1) for lanes in (batch.tau, batch.d, batch.latency))
-        lines = {}
-        if "free" in regimes:
-            lines["free"] = formulas.fill_time(tau), formulas.steady_slope(tau)
-        if len(regimes) > len(lines):
-            fill = formulas.fill_time(tau, d, latency)
-            overlaps = {"async": 1, "blocking": 0, "partial": None if batch.rho is None else batch.rho[:, :, None]}
-            for regime, overlap in overlaps.items():
-                if regime in regimes:
-                    lines[regime] = fill, formulas.steady_slope(tau, d, overlap)
-        return lines
-
-    def _check(self) -> None:
+    def _distance(self, regime: str) -> float:
         out = np.empty(1)
-        checked = {CLOSED_FORM_CHECKS.get(claim) for claim in self.sweep.claims}
-        for regime, makespan in self._makespans.items():
-            checking.distance_from_line(makespan, *self._lines[regime], self.counts, out)
-            self.worst[regime] = float(out[0])
-            self.suspect |= regime in checked and self.worst[regime] > self.tolerance
-        if "cor5" in self.sweep.claims:
-            order = [self._makespans[regime] for regime in SANDWICH if regime in self.sweep.regimes]
-            for lower, upper in pairwise(order):
-                checking.excess(lower, upper, self.tolerance, out)
-                self.suspect |= bool(out[0] > 0)
+        checking.distance_from_line(self.makespan[regime], *self._lines[regime], self.counts, out)
+        return float(out[0])
+
+    def _gate(self, claim: str) -> bool:
+        """Whether ``claim`` may fail somewhere; quick, and never False where :meth:`failed` finds something."""
+        if claim != "cor5":
+            return self.worst[CHECKS[claim][0]] > self.tolerance
+        out = np.empty(1)
+        for low, high in pairwise(self._sandwich()):
+            checking.excess(low, high, self.tolerance, out)
+            if out[0] > 0.0:
+                return True
+        return False
+
+    def _sandwich(self) -> list[Array]:
+        return [self.makespan[regime] for regime in SANDWICH if regime in self.makespan]

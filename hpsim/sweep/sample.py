@@ -54,12 +54,6 @@ class Batch:
     phase: Array | None = None
 
     @property
-    def shares(self) -> Array:
-        """``rho``, in a sweep that has it."""
-        assert self.rho is not None
-        return self.rho
-
-    @property
     def S(self) -> int:
         """Number of stages."""
         return int(self.tau.shape[1])

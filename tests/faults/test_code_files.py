@@ -103,8 +103,10 @@ def test_all_trouble_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
             raise MemoryError("strange bytes")
 
     first, second = _jit._KeptCode(cut_off), _jit._KeptCode(empty)
+
+    def use() -> list[object]:
+        return [first.load_overload((), Context()), second.load_overload((), Context()), first.save_overload((), None)]
+
     with pytest.warns(KeptCodeWarning, match=r"cannot be used and is made anew \(strange bytes\)") as told:
-        assert first.load_overload((), Context()) is None
-        assert second.load_overload((), Context()) is None
-        first.save_overload((), None)
+        assert use() == [None, None, None]
     assert len(told) == 1

@@ -167,50 +167,54 @@ def test_no_room_for_compiled_code(small: Undisturbed, tmp_path: Path) -> None:
     assert "No space left on device" in warning
 
 
-def test_two_installations_share_a_folder(small: Undisturbed, tmp_path: Path) -> None:
-    """Two installations, one of them then changed, keep code in one folder; none uses another's, none loses its own."""
-    code = tmp_path / "code"
-    shutil.copytree(small.sweep.environment["NUMBA_CACHE_DIR"], code)
-    package = installation(tmp_path / "other")
-    chain = package / "kernels" / "chain.py"
-    original = chain.read_text()
-
-    def compiles(variables: dict[str, str], out: str) -> bool:
-        ended = small.elsewhere(variables).ends_alike(tmp_path / out)
-        assert not warnings_in(ended.stderr)
-        return "compiling" in ended.stderr
-
-    assert compiles(environment(code, package), "theirs"), "its own code, though the sources are the same"
-    chain.write_text(original + "\n")
-    assert compiles(environment(code, package), "changed")
-    chain.write_text(original)
-    assert not compiles(environment(code, package), "changed back")
-    assert not compiles(environment(code), "first")
-
-
 SIMULATE = """
 import sys, hpsim
-S = int(sys.argv[1])
-print(hpsim.simulate([[s + 1 for s in range(S)]], [[0.5] * (S - 1)], M=[1, 3], regime="blocking").tolist())
+for S in map(int, sys.argv[1:]):
+    print(hpsim.simulate([[s + 1 for s in range(S)]], [[0.5] * (S - 1)], M=[1, 3], regime="blocking").tolist())
 """
 MAKESPANS = {3: [[7.0, 13.0]], 4: [[11.5, 19.5]], 5: [[17.0, 27.0]]}
 
 
-def simulating(S: int, code: Path) -> subprocess.Popen[str]:
-    """A process that compiles the kernel for S stages, or finds it in ``code``."""
-    command = [sys.executable, "-P", "-W", "error", "-c", SIMULATE, str(S)]
-    return subprocess.Popen(command, env=environment(code), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def simulating(code: Path, *lengths: int, package: Path = PACKAGE) -> subprocess.Popen[str]:
+    """A process that needs the kernels for so many stages, compiled or found in ``code``; warnings end it."""
+    command = [sys.executable, "-P", "-W", "error", "-c", SIMULATE, *map(str, lengths)]
+    variables = environment(code, package)
+    return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def right(*lengths: int) -> tuple[str, str]:
+    """What such a process prints."""
+    return "".join(f"{MAKESPANS[S]}\n" for S in lengths), ""
 
 
 def test_processes_that_compile_at_once(tmp_path: Path) -> None:
     """Two compile the same kernel and two others of the same function, all at once; afterwards each is on disk."""
-    lengths = (3, 3, 4, 5)
-    processes = [simulating(S, tmp_path) for S in lengths]
-    said = [process.communicate() for process in processes]
-    assert said == [(f"{MAKESPANS[S]}\n", "") for S in lengths]
+    processes = {simulating(tmp_path, S): S for S in (3, 4, 5)} | {simulating(tmp_path, 3): 3}
+    said = {process: process.communicate() for process in processes}
+    assert said == {process: right(S) for process, S in processes.items()}
     before = {file: file.stat().st_ino for file in compiled_in(tmp_path)}
-    assert len(before) == 4, "one function for any S, one for each of three"
-    for S in (3, 4, 5):
-        stdout, stderr = simulating(S, tmp_path).communicate()
-        assert (stdout, stderr) == (f"{MAKESPANS[S]}\n", "")
+    assert len(before) == 4, "one function for any S, and one for each of three"
+    assert simulating(tmp_path, 3, 4, 5).communicate() == right(3, 4, 5)
     assert {file: file.stat().st_ino for file in compiled_in(tmp_path)} == before
+
+
+def test_versions_side_by_side(tmp_path: Path) -> None:
+    """Two installations, one of them then changed, keep code in one folder: none uses another's or loses its own."""
+    code = tmp_path / "code"
+    package = installation(tmp_path / "theirs")
+    chain = package / "kernels" / "chain.py"
+    original, times = chain.read_text(), chain.stat()
+
+    def new_files(package: Path) -> int:
+        before = len(compiled_in(code))
+        assert simulating(code, 3, package=package).communicate() == right(3)
+        return len(compiled_in(code)) - before
+
+    assert new_files(PACKAGE) == 2
+    assert new_files(package) == 2, "though the sources are the same"
+    chain.write_text(original + "\n")
+    assert new_files(package) == 2
+    chain.write_text(original)
+    os.utime(chain, ns=(times.st_atime_ns, times.st_mtime_ns))  # by which older versions of Numba go
+    assert new_files(package) == 0
+    assert new_files(PACKAGE) == 0
