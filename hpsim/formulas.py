@@ -78,20 +78,20 @@ def blocking_sigma(tau: Vector, d: Vector = None) -> Vector:
 
 def makespan_free(tau: Vector, M: Count) -> Value:
     """Theorem 1, no communication: ``(M-1)·tau_max + sum(tau)``."""
-    return makespan_partial(tau, M, None, 1)
+    return makespan_partial(tau, M, 1)
 
 
 def makespan_async(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Value:
     """Theorem 2, transfers overlap with the sender's work: ``sum(tau) + sum(d) + sum(latency) + (M-1)·tau_max``."""
-    return makespan_partial(tau, M, d, 1, latency)
+    return makespan_partial(tau, M, 1, d, latency)
 
 
 def makespan_blocking(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Value:
     """Theorem 3, transfers hold the sender: ``(M-1)·sigma_max + sum(sigma) + sum(latency)``."""
-    return makespan_partial(tau, M, d, 0, latency)
+    return makespan_partial(tau, M, 0, d, latency)
 
 
-def makespan_partial(tau: Vector, M: Count, d: Vector, overlap: Vector, latency: Vector = None) -> Value:
+def makespan_partial(tau: Vector, M: Count, overlap: Vector, d: Vector = None, latency: Vector = None) -> Value:
     """Makespan when the share ``overlap`` of each transfer overlaps with the sender's work and the rest holds it.
 
     ``T(1) + (M-1)·max(tau[s] + (1-overlap[s])·d[s])``; at most :func:`linear_blend`. ``overlap`` as in

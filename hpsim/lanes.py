@@ -7,6 +7,7 @@ A block holds LANES pipelines of equal S; arrays over stages have shape (blocks,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,9 @@ def unpack(lanes: Array, n: int) -> Array:
     return lanes.transpose(0, 2, 1).reshape(blocks * LANES, k)[:n]
 
 
-def makespans(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array) -> Array:
+def makespans(
+    tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, stopped: Event | None = None
+) -> Array:
     """Makespans by the chain recurrence.
 
     Parameters
@@ -51,6 +54,8 @@ def makespans(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array
         Share of each transfer that does not hold its sender.
     stops : (n,) int64, ascending, at least 1
         Numbers of micro-batches.
+    stopped : threading.Event, optional
+        Set by another thread to give up between two calls; the result is then worthless.
 
     Returns
     -------
@@ -64,6 +69,8 @@ def makespans(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array
     chain.hold_and_travel(tau, d, latency, overlap, occupancy, flight)
     out = np.empty((len(stops), blocks, LANES))
     for done, first, last, segment in _segments(stops, occupancy.size):
+        if stopped is not None and stopped.is_set():
+            break
         target = out[first:last] if last - first == len(segment) else np.empty((len(segment), blocks, LANES))
         if short:
             chain.advance_short((0,) * n_stages, occupancy, flight, completion, done, segment, target)

@@ -105,7 +105,7 @@ class Pipeline:
     def partial(self, M: int, overlap: NumberLike | Iterable[NumberLike]) -> Number:
         """Makespan when the share ``overlap`` of a transfer, one for all links or one for each, holds nobody."""
         shares = _read_overlap(overlap)
-        makespan: Number = formulas.makespan_partial(self.tau, self._count(M), self.d, shares, self.latency)
+        makespan: Number = formulas.makespan_partial(self.tau, self._count(M), shares, self.d, self.latency)
         return makespan
 
     def gpipe(self, M: int) -> Number:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,8 @@ def simulate(
 
     Notes
     -----
-    The recurrences are (1) and (2) of the paper and their blend for partial overlap (Section 9).
+    The recurrences are (1) and (2) of the paper, and ours for partial overlap
+    (:func:`hpsim.reference.chain.partial`).
 
     Examples
     --------
@@ -89,23 +91,30 @@ def _run(group: Group, overlap: Array, stops: Array, threads: int) -> Array:
     def part(first: int) -> Array:
         last = min(first + step, n)
         tau, d, latency, share = (pack(rows[first:last]) for rows in (group.tau, group.d, group.latency, overlap))
-        found = makespans(tau, d, latency, share, stops)
+        found = makespans(tau, d, latency, share, stops, stopped)
         return found.reshape(len(stops), -1)[:, : last - first].T
 
+    stopped = Event()
     if group.tau.size * int(stops[-1]) < SMALL:
         threads = 1
     step = -(-blocks_for(n) // threads) * LANES
     if step >= n:
         return part(0)
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         return np.concatenate(list(pool.map(part, range(0, n, step))))
+    except BaseException:  # Ctrl-C, most likely: the threads give up after the call they are in
+        stopped.set()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _microbatches(M: Any) -> tuple[Array, Array | None]:
     """The distinct numbers of micro-batches, ascending, and where each of ``M`` stands among them; None: one number."""
     several = is_array(M) or (isinstance(M, Sequence) and not isinstance(M, (str, bytes)))
     counts = list(M) if several else [M]
-    if not counts or any(is_array(m) for m in counts) or max(counted(m) for m in counts) >= MOST_MICROBATCHES:
+    if not counts or any(is_array(m) for m in counts) or max(counted(m) for m in counts) > MOST_MICROBATCHES:
         raise PipelineError(
             "M", in_short(M), "whole numbers from 1 to 2**53, for example [1, 8]; closed forms take more"
         )
@@ -122,10 +131,18 @@ def _overlap(regime: str | Regime, rho: Any, rows: Rows) -> Array | None:
         if shares.shape != (rows.n,) or not ((shares >= 0) & (shares <= 1)).all():
             raise RegimeError("rho", in_short(rho), f"a share from 0 to 1, or one for each of the {rows.n} pipelines")
         return shares[:, None]
-    knobs = regime if isinstance(regime, Regime) else named(regime, rho)
+    knobs = regime if isinstance(regime, Regime) else _named(regime, rho)
     if isinstance(knobs.overlap, tuple):
         for group in rows.groups():
             if len(knobs.overlap) != group.d.shape[1]:
                 found = f"{len(knobs.overlap)} values for {group.d.shape[1]} links"
                 raise RegimeError("overlap", found, "one number, or one for each link")
     return np.atleast_2d(floats("overlap", knobs.overlap)) if knobs.communication else None
+
+
+def _named(regime: str, rho: Any) -> Regime:
+    """The named regime; a wrong share is told at ``rho``, where the user wrote it."""
+    try:
+        return named(regime, rho)
+    except RegimeError as error:
+        raise RegimeError("rho" if error.place == "overlap" else error.place, error.found, error.allowed) from None

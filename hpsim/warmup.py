@@ -64,13 +64,13 @@ def cache_folder() -> Path | None:
 def _small_sweeps() -> Iterator[Sweep]:
     """A few configurations of every distribution and of every other source, in both arithmetics."""
     from hpsim.regime import NAMES
-    from hpsim.sweep.file.distribution import KINDS
+    from hpsim.sweep.file.distribution import EXAMPLES
     from hpsim.sweep.spec import make_sweep
 
     pipeline = {"tau": [1, 2], "d": [1]}
     sources: list[dict[str, Any]] = [{"pipelines": [{"name": "two stages", **pipeline}]}, {"grid": {"tau": [[1, 2]]}}]
-    for kind in KINDS:
-        times = {kind: 1 if kind == "constant" else [1, 2]}
+    for kind, values in EXAMPLES.items():
+        times = {kind: values}
         drawn = {"tau": times, "d": times, "latency": times}
         sources.append({"configs": 8, "stages": {"uniform": [1, 2]}, **drawn, "edge_cases": 0.5})
     for source in sources:

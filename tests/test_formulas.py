@@ -75,7 +75,7 @@ def test_worked_example_by_hand():
     assert f.makespan_free(tau, 3) == 7 + 2 * 4
     assert f.makespan_async(tau, 3, d, latency) == Fraction(37, 2)
     assert f.makespan_blocking(tau, 3, d, latency) == Fraction(41, 2)
-    assert f.makespan_partial(tau, 3, d, [1, Fraction(1, 2)], latency) == Fraction(39, 2)
+    assert f.makespan_partial(tau, 3, [1, Fraction(1, 2)], d, latency) == Fraction(39, 2)
     assert f.linear_blend(tau, 3, Fraction(1, 4), d, latency) == 20
     assert f.gpipe_makespan(tau, 3) == 20
     assert f.gpipe_bubble_ratio(3, 3) == 0.4
@@ -111,7 +111,7 @@ def test_published_cases(shared_case):
             "T_async": lambda tau=tau, M=M, d=d: f.makespan_async(tau, M, d),
             "T_async_permuted": lambda tau=permuted, M=M, d=d: f.makespan_async(tau, M, d),
             "T_blocking": lambda tau=tau, M=M, d=d: f.makespan_blocking(tau, M, d),
-            "T_partial": lambda tau=tau, M=M, d=d, rho=rho: f.makespan_partial(tau, M, d, rho),
+            "T_partial": lambda tau=tau, M=M, d=d, rho=rho: f.makespan_partial(tau, M, rho, d),
             "linear_blend": lambda tau=tau, M=M, d=d, rho=rho: f.linear_blend(tau, M, rho, d),
             "slope_linear_blend_rho_1/2": lambda tau=tau, d=d: f.effective_slope(tau, Fraction(1, 2), d),
             "slope_per_link_overlap_1/2": lambda tau=tau, d=d: f.steady_slope(tau, d, Fraction(1, 2)),
@@ -136,7 +136,7 @@ def test_closed_forms_equal_the_recurrence():
         assert f.makespan_free(tau, M) == run(tau, M, zeros, zeros, ones)
         assert f.makespan_async(tau, M, d, latency) == run(tau, M, d, latency, ones)
         assert f.makespan_blocking(tau, M, d, latency) == run(tau, M, d, latency, zeros)
-        assert f.makespan_partial(tau, M, d, shares, latency) == run(tau, M, d, latency, shares)
+        assert f.makespan_partial(tau, M, shares, d, latency) == run(tau, M, d, latency, shares)
 
 
 def test_agrees_with_the_reference_tool():
@@ -175,7 +175,7 @@ FORMULAS = {
     "free": lambda tau, d, lat, M: f.makespan_free(tau, M),
     "async": lambda tau, d, lat, M: f.makespan_async(tau, M, d, lat),
     "blocking": lambda tau, d, lat, M: f.makespan_blocking(tau, M, d, lat),
-    "partial": lambda tau, d, lat, M: f.makespan_partial(tau, M, d, Fraction(1, 4), lat),
+    "partial": lambda tau, d, lat, M: f.makespan_partial(tau, M, Fraction(1, 4), d, lat),
     "blend": lambda tau, d, lat, M: f.linear_blend(tau, M, Fraction(1, 4), d, lat),
     "gpipe": lambda tau, d, lat, M: f.gpipe_makespan(tau, M),
     "overestimate": lambda tau, d, lat, M: f.gpipe_overestimate(tau, M, d, lat),
@@ -229,8 +229,8 @@ def test_micro_batches_broadcast_against_the_leading_shape():
 def test_overlap_per_pipeline_and_per_link_in_arrays():
     """A column of shares is one share for each pipeline; a matrix is one for each link."""
     tau, d = np.array([[1.0, 2.0, 1.0]] * 2), np.array([[4.0, 0.0]] * 2)
-    assert f.makespan_partial(tau, 3, d, np.array([[1.0], [0.25]])).tolist() == [12, 16]
-    assert f.makespan_partial(tau, 3, d, np.array([[0.0, 1.0], [1.0, 0.0]])).tolist() == [18, 12]
+    assert f.makespan_partial(tau, 3, np.array([[1.0], [0.25]]), d).tolist() == [12, 16]
+    assert f.makespan_partial(tau, 3, np.array([[0.0, 1.0], [1.0, 0.0]]), d).tolist() == [18, 12]
     assert f.steady_slope(tau, d, [0, Fraction(1, 2)]).tolist() == [5, 5]
     assert f.steady_slope([1, 4, 2], [2, 6], np.array([[0.0, 1.0], [0.5, 0.5]])).tolist() == [4, 7]
     assert f.steady_slope(np.array([[3.0]]), None, np.array([[0.5]])).tolist() == [3]
@@ -282,7 +282,7 @@ def test_laws(pipeline, M, rho):
     """Corollaries 1, 3, 4 and 5, Graham's bound and the convexity of partial overlap hold exactly."""
     tau, d, latency = pipeline
     lower, upper = f.makespan_async(tau, M, d, latency), f.makespan_blocking(tau, M, d, latency)
-    partial, blend = f.makespan_partial(tau, M, d, rho, latency), f.linear_blend(tau, M, rho, d, latency)
+    partial, blend = f.makespan_partial(tau, M, rho, d, latency), f.linear_blend(tau, M, rho, d, latency)
     assert lower <= partial <= blend <= upper
     assert f.overlap_gap(tau, M, d) == upper - lower
     assert f.gpipe_makespan(tau, M) - f.makespan_free(tau, M) == f.homogeneity_bias(tau) >= 0
@@ -345,11 +345,11 @@ def test_numpy_integers_count_micro_batches(M):
         (lambda: f.makespan_async([1, 2, 3], 2, None, [1, 1, 1]), "latency"),
         (lambda: f.makespan_async(np.ones((4, 3)), 2, np.ones((4, 1))), "d"),
         (lambda: f.makespan_free([], 1), "tau"),
-        (lambda: f.makespan_partial([1, 2, 3], 1, [1, 1], [0.5]), "overlap"),
-        (lambda: f.makespan_partial([1, 2, 3], 1, [1, 1], ()), "overlap"),
-        (lambda: f.makespan_partial([1, 2, 3], 1, [1, 1], np.ones((5, 3))), "overlap"),
-        (lambda: f.makespan_partial([1, 2], 1, [1], 1.5), "overlap"),
-        (lambda: f.makespan_partial([1, 2], 1, [1], np.array([-0.5])), "overlap"),
+        (lambda: f.makespan_partial([1, 2, 3], 1, [0.5], [1, 1]), "overlap"),
+        (lambda: f.makespan_partial([1, 2, 3], 1, (), [1, 1]), "overlap"),
+        (lambda: f.makespan_partial([1, 2, 3], 1, np.ones((5, 3)), [1, 1]), "overlap"),
+        (lambda: f.makespan_partial([1, 2], 1, 1.5, [1]), "overlap"),
+        (lambda: f.makespan_partial([1, 2], 1, np.array([-0.5]), [1]), "overlap"),
         (lambda: f.linear_blend([1, 2], 1, -1, [1]), "rho"),
         (lambda: f.effective_slope([1, 2], 1.1, [1]), "rho"),
         (lambda: f.effective_slope([1, 2], float("nan"), [1]), "rho"),

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import random
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -276,7 +280,7 @@ MISTAKES: list[tuple[str, Callable[[], object], type[HpsimError], str]] = [
     ("partial alone", lambda: simulate(TWO, regime="partial"), RegimeError, "regime"),
     ("rho beside async", lambda: simulate(TWO, rho=0.5), RegimeError, "rho"),
     ("rho beside a Regime", lambda: simulate(TWO, regime=BLOCKING, rho=0.5), RegimeError, "rho"),
-    ("rho above 1", lambda: simulate(TWO, regime="partial", rho=1.5), RegimeError, "overlap"),
+    ("rho above 1", lambda: simulate(TWO, regime="partial", rho=1.5), RegimeError, "rho"),
     ("rho nan", lambda: simulate(TWO, regime="partial", rho=[0.5, np.nan]), RegimeError, "rho"),
     ("rho negative", lambda: simulate(TWO, regime="partial", rho=[0.5, -0.1]), RegimeError, "rho"),
     ("rho for too many", lambda: simulate(TWO, regime="partial", rho=[0.5] * 3), RegimeError, "rho"),
@@ -320,3 +324,17 @@ def test_a_makespan_beyond_float64_is_told():
     """Infinity is never a makespan."""
     with pytest.raises(PipelineError, match=r"tau\[1\]: a makespan beyond float64"):
         simulate([[1, 2], [1e308, 1e308]], M=100)
+
+
+@pytest.mark.skipif(SIZE < 1, reason="the JIT is off, so a long run takes long")
+def test_an_interrupt_is_answered_soon_on_several_threads() -> None:
+    """Ctrl-C ends a run of hours within the call that each thread is in."""
+    code = "import numpy, hpsim; print(1, flush=True); hpsim.simulate(numpy.ones((64, 2)), M=2**40, workers=2)"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert err.rstrip().endswith(b"KeyboardInterrupt")

@@ -10,11 +10,8 @@ import warnings
 import click
 
 from hpsim import __version__
+from hpsim.cli.exits import INTERRUPTED, OUTPUT_CLOSED, WRONG_INPUT
 from hpsim.errors import HpsimError
-
-WRONG_INPUT = 2
-INTERRUPTED = 130
-OUTPUT_CLOSED = 141  # as for a process that SIGPIPE ended
 
 
 class LazyGroup(click.Group):

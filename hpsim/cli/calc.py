@@ -76,15 +76,10 @@ def _from_file(file: str, tau: str | None, d: str | None, latency: str | None) -
     return [
         (
             {"name": entry.name, "unit": loaded.unit, "stages": list(entry.stages), "note": entry.note},
-            _exactly(entry.pipeline()),
+            entry.pipeline(),
         )
         for entry in loaded.pipelines
     ]
-
-
-def _exactly(pipeline: Pipeline) -> Pipeline:
-    tau, d, latency = ([exact(time) for time in times] for times in (pipeline.tau, pipeline.d, pipeline.latency))
-    return Pipeline(tau, d, latency)
 
 
 def _fields(name: str, text: str | None) -> list[Fraction] | None:

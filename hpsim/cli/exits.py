@@ -10,8 +10,11 @@ from typing import NoReturn
 import click
 
 COUNTEREXAMPLE = 1
+WRONG_INPUT = 2
 FAILED_CHUNKS = 4
 SIGNAL_BASE = 128  # a shell reports this much plus the signal's number
+INTERRUPTED = SIGNAL_BASE + signal.SIGINT
+OUTPUT_CLOSED = SIGNAL_BASE + signal.SIGPIPE
 
 
 def stopped_by(signum: int, told: str) -> NoReturn:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from hpsim import __version__
 from hpsim.cli.announce import announce_compilation
-from hpsim.cli.exits import COUNTEREXAMPLE, quit_at_once, stopped_by
+from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped_by
 from hpsim.cli.sweep import json_option
 from hpsim.cli.violations import config_command, in_words, run_command
 from hpsim.conjecture.verify import CONFIGS, Verdict
+from hpsim.errors import HpsimError
 from hpsim.regime import NAMES
 
 _WIDTH = 120  # more than the table ever needs, so that no number is cut short
@@ -36,7 +36,7 @@ def verify(configs: int, workers: int | None, as_json: bool) -> None:
     """Check again that the paper's theorems have no counterexample.
 
     The recurrence of every regime is run and compared with its closed form: on the hand-crafted configurations, in the
-    paper's random search as the paper ran it, and in a larger one in exact arithmetic. Nothing is written.
+    paper's random search in double precision, and in a larger one in exact arithmetic. Nothing is written.
 
     Exit code 0: everything held; 1: a violation was found, and the commands that show it again are printed; 2: wrong
     input; 130, 143: stopped by Ctrl-C, by SIGTERM.
@@ -47,12 +47,17 @@ def verify(configs: int, workers: int | None, as_json: bool) -> None:
 
     announce_compilation()
     try:
-        with progress_on_stderr("verify") if sys.stderr.isatty() else nullcontext() as show:
+        with progress_on_stderr("verify") as show:
             verdicts = library.verify(configs, workers, show)
     except Interrupted as stop:
         stopped_by(stop.signum, "nothing is decided")
     except KeyboardInterrupt:
         quit_at_once("nothing is decided")
+    except HpsimError:
+        raise
+    except Exception as error:
+        click.echo(f"error: a chunk failed, so nothing is decided: {type(error).__name__}: {error}", err=True)
+        sys.exit(FAILED_CHUNKS)
 
     click.echo(json.dumps(_as_data(verdicts), indent=2) if as_json else "\n".join(_report(verdicts)))
     if not all(verdict.holds for verdict in verdicts):

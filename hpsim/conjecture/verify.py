@@ -75,8 +75,8 @@ def checks(configs: int) -> list[Check]:
         Check(
             "hand_crafted",
             (kept,),
-            "Section 7.1, Table 2: eleven hand-crafted configurations, each asynchronous and blocking, agree with "
-            "Theorems 2 and 3",
+            "Section 7.1, Table 2 (a reconstruction): eleven hand-crafted configurations, each asynchronous and "
+            "blocking, agree with Theorems 2 and 3",
         ),
         Check(
             "paper_fuzz_float64",

@@ -3,7 +3,7 @@
     R[m][s] = max(R[m][s-1] + flight[s], R[m-1][s]) + occupancy[s],        R[-1][s] = 0
 
 ``R[m][s]`` is the moment stage ``s`` is free again after micro-batch ``m``; free, asynchronous, blocking and partly
-overlapped communication are all of this form (equations (1) and (2) of the paper and its partial-overlap blend).
+overlapped communication are all of this form (equations (1) and (2) of the paper; partial overlap is ours).
 
 One pipeline is a serial chain, so pipelines are put side by side: arrays have shape (blocks, S, LANES), float64,
 C-contiguous, and the innermost loop runs over the lanes of a block. Indices are flat with constant strides and the

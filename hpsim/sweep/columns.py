@@ -61,7 +61,7 @@ _SCALE = Column(
     "scale",
     "int64",
     NONE,
-    "Common denominator of the times, which were simulated as integers of 1/scale; 1 when sampled.",
+    "Common denominator of the times, which were simulated as integers of 1/scale; 1 when sampled and in float64.",
     few=True,
 )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -175,7 +175,8 @@ def _shares(sweep: Sweep, distribution: Distribution, u: Array) -> Array:
 def _quantile(distribution: Distribution, u: Array) -> Array:
     """Values of ``distribution`` at the uniform draws ``u``; may overwrite ``u``."""
     values = [float(value) for value in distribution.values]
-    match distribution.kind:
+    kind = distribution.kind
+    match kind:
         case "constant":
             u.fill(values[0])
         case "uniform":
@@ -193,6 +194,8 @@ def _quantile(distribution: Distribution, u: Array) -> Array:
             np.minimum(u, values[1], out=u)
         case "choice":
             u = np.array(values)[np.minimum((u * len(values)).astype(np.int64), len(values) - 1)]
+        case _:
+            assert_never(kind)
     return u
 
 

@@ -15,7 +15,7 @@ from pydantic.config import JsonDict
 
 from hpsim.regime import NAMES
 from hpsim.sweep.file.checks import CHECKS, for_regimes
-from hpsim.sweep.file.distribution import Distribution, DistributionField
+from hpsim.sweep.file.distribution import WHOLE_KINDS, Distribution, DistributionField
 from hpsim.sweep.file.document import Document
 from hpsim.sweep.file.exactness import check_grid, check_pipelines, check_sampled, check_sixteenths
 from hpsim.sweep.file.fields import (
@@ -139,7 +139,7 @@ class Sweep(Part):
         """``uniform`` over stages means whole numbers, both ends included."""
         if value is None:
             return None
-        if value.kind in ("loguniform", "lognormal") or value.times:
+        if value.kind not in WHOLE_KINDS or value.times:
             found = f"found {value.kind}" if not value.times else "found times"
             raise refusal((), found, "allowed: a number, {uniform: [2, 8]} (whole numbers), or {choice: [3, 5]}")
         if any(number.denominator != 1 or not 1 <= number <= MAX_STAGES for number in value.values):

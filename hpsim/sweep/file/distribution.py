@@ -1,7 +1,8 @@
 """The distributions of a sampled sweep, as written in YAML: ``{loguniform: [0.1, 10]}``, a bare number, ….
 
-Adding one: its key in :class:`DistributionForm` with what its values must satisfy, its ``low`` and ``high``, and its
-quantile function in ``sweep/sample.py``.
+Adding one: here its name and an example of its values (:data:`EXAMPLES`), its key in :class:`DistributionForm`, what
+the values must satisfy (:func:`_check`), its ``low`` and ``high``; then its quantile function in ``sweep/sample.py``
+and its twin in ``reference/sampling.py``. Type checker and tests name what is missing.
 """
 
 from __future__ import annotations
@@ -19,10 +20,19 @@ from hpsim.sweep.file.fields import NUMBER_SCHEMA, Number, Part, plain, refusal,
 Kind = Literal["constant", "uniform", "loguniform", "lognormal", "integers", "choice"]
 Times = Literal["mean_tau", "max_tau"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+WHOLE_KINDS = ("constant", "uniform", "integers", "choice")
+"""What a number of stages may be drawn from."""
+EXAMPLES: dict[Kind, Any] = {
+    "uniform": [0.5, 2],
+    "loguniform": [0.1, 10],
+    "lognormal": [1, 0.5],
+    "integers": [1, 4],
+    "choice": [1, 2, 5],
+    "constant": 1,
+}
 WIDEST_NORMAL = "8.3"
 """A normal draw from a 53-bit uniform number is never further from 0 than this."""
-EXAMPLE = "allowed: a number, or one of {uniform: [a, b]}, {loguniform: [a, b]}, {lognormal: [median, sigma]}, \
-{integers: [a, b]}, {choice: [...]}, {constant: c}"
+EXAMPLE = "allowed: a number, or one of " + ", ".join(f"{{{kind}: {values}}}" for kind, values in EXAMPLES.items())
 
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 
