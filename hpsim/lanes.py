@@ -14,6 +14,7 @@ import numpy as np
 
 from hpsim.kernels import chain
 from hpsim.kernels.chain import LANES
+from hpsim.processors import GIVE_UP, Abandoned
 
 Array = np.ndarray[Any, Any]
 
@@ -55,12 +56,17 @@ def makespans(
     stops : (n,) int64, ascending, at least 1
         Numbers of micro-batches.
     stopped : threading.Event, optional
-        Set by another thread to give up between two calls; the result is then worthless.
+        Set by another thread to give up between two calls.
 
     Returns
     -------
     (n, blocks, LANES) array
         ``out[j]``: the completion of micro-batch ``stops[j] - 1`` at the last stage.
+
+    Raises
+    ------
+    Abandoned
+        When ``stopped`` or :data:`hpsim.processors.GIVE_UP` was set.
     """
     blocks, n_stages, _ = tau.shape
     short = n_stages <= chain.LONGEST_SHORT
@@ -69,8 +75,8 @@ def makespans(
     chain.hold_and_travel(tau, d, latency, overlap, occupancy, flight)
     out = np.empty((len(stops), blocks, LANES))
     for done, first, last, segment in _segments(stops, occupancy.size):
-        if stopped is not None and stopped.is_set():
-            break
+        if GIVE_UP.is_set() or (stopped is not None and stopped.is_set()):
+            raise Abandoned
         target = out[first:last] if last - first == len(segment) else np.empty((len(segment), blocks, LANES))
         if short:
             chain.advance_short((0,) * n_stages, occupancy, flight, completion, done, segment, target)

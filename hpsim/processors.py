@@ -1,11 +1,19 @@
-"""How many threads to use."""
+"""How many threads to use, and when they are to give up."""
 
 from __future__ import annotations
 
 import os
 from numbers import Integral
+from threading import Event
 
 from hpsim.errors import HpsimError
+
+GIVE_UP = Event()
+"""Set while this process is being stopped and what runs takes too long: see :class:`Abandoned`."""
+
+
+class Abandoned(Exception):  # noqa: N818 - not an error
+    """A long computation that ended between two kernel calls because it was asked to; it has no result."""
 
 
 def available_cpus() -> int:

@@ -1,4 +1,7 @@
-"""Many pipelines → makespans, by the recurrences, in compiled SIMD lanes."""
+"""Many pipelines → makespans, by the recurrences, in compiled SIMD lanes.
+
+The module is not called ``simulate``: it would hide the function of that name in the package.
+"""
 
 from __future__ import annotations
 

@@ -173,3 +173,21 @@ def test_a_terminal_gets_a_bar_and_its_cursor_back(tmp_path: Path) -> None:
     assert "points/s" in text
     assert " left" in text
     assert text.rfind("\x1b[?25h") > text.rfind("\x1b[?25l") >= 0
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="the chunk under way must be in a kernel")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_chunk_of_hours_does_not_hold_up_an_interrupt(tmp_path: Path, workers: str) -> None:
+    """What runs for too long after Ctrl-C is abandoned between two kernel calls; the run can be resumed."""
+    sweep = "configs: 64\nstages: 2\ntau: {integers: [1, 9]}\nmicrobatches: [1099511627776]\n"
+    (tmp_path / "long.yaml").write_text(sweep)
+    code = "from hpsim.cli import main; main()"
+    command = [sys.executable, "-c", code, "sweep", "run", "long.yaml", "--workers", workers, "--set", "resolution=0"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    process.stderr.readline()
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "0 of 1 parts are finished" in told

@@ -6,17 +6,21 @@ import signal
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
+from threading import Timer
 from types import FrameType
 from typing import TypeVar
+
+from hpsim.processors import GIVE_UP, Abandoned
 
 Result = TypeVar("Result")
 
 # One chunk waits behind each running one, so that a thread never idles while the caller handles results.
 IN_FLIGHT_PER_WORKER = 2
+SECONDS_TO_FINISH = 2.0  # for the running chunks after a signal; most need far less
 
 
 class Interrupted(KeyboardInterrupt):
-    """SIGINT or SIGTERM arrived; every chunk that had been started was finished first.
+    """SIGINT or SIGTERM arrived; chunks that had been started were finished first, unless they took too long.
 
     Attributes
     ----------
@@ -48,8 +52,8 @@ def run_all(
     ------
     Interrupted
         After SIGINT or SIGTERM (when called from the main thread): no further call is started, those that run are
-        waited for and yielded. A second SIGINT is a plain ``KeyboardInterrupt`` at once, a second SIGTERM ends the
-        process.
+        waited for and yielded, or after SECONDS_TO_FINISH abandoned between two kernel calls. A second SIGINT is a
+        plain ``KeyboardInterrupt`` at once, a second SIGTERM ends the process.
     """
     with _StopSignal() as stop:
         calls = _in_this_thread if workers == 1 else _on_threads
@@ -63,6 +67,8 @@ class _StopSignal:
 
     def __init__(self) -> None:
         self.received: int | None = None
+        self._patience = Timer(SECONDS_TO_FINISH, GIVE_UP.set)
+        self._patience.daemon = True
         self._previous: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
 
     def __enter__(self) -> _StopSignal:
@@ -79,10 +85,13 @@ class _StopSignal:
 
     def __exit__(self, *_: object) -> None:
         self._restore()
+        self._patience.cancel()
+        GIVE_UP.clear()
 
     def _note(self, signum: int, frame: FrameType | None) -> None:
         self.received = signum
         self._restore()
+        self._patience.start()
 
     def _restore(self) -> None:
         for signum, previous in self._previous.items():
@@ -103,7 +112,9 @@ def _in_this_thread(
     for index in indices:
         if stop.received is not None:
             return
-        yield index, _outcome(function, index)
+        outcome = _outcome(function, index)
+        if not isinstance(outcome, Abandoned):
+            yield index, outcome
 
 
 def _on_threads(
@@ -125,7 +136,7 @@ def _on_threads(
             for future in wait(in_flight, return_when=FIRST_COMPLETED).done:
                 index = in_flight.pop(future)
                 ended = future.result()
-                if ended is not None:
+                if ended is not None and not isinstance(ended[0], Abandoned):
                     yield index, ended[0]
     except KeyboardInterrupt:  # the second Ctrl-C: not even the running chunks are waited for
         pool.shutdown(wait=False, cancel_futures=True)
