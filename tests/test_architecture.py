@@ -25,8 +25,11 @@ conjecture.verify warmup
 bench.figures bench.stopwatch bench.sizes bench.machine bench.children bench.numpy_twin bench.adder bench.kernel
 bench.violations bench.points bench.start bench.run
 cli.exits
+logs.columns logs.source logs.delimited logs.json_lines logs.parquet logs.opening logs.cells logs.period logs.clean
+logs.gather logs.read logs.bootstrap logs.statistics logs.assemble logs
+calculator.build
 cli cli.announce cli.violations cli.progress cli.calc_table cli.calc cli.sweep cli.sweep_run
-cli.verify cli.warmup cli.bench_table cli.bench
+cli.verify cli.warmup cli.bench_table cli.bench cli.log_table cli.log cli.calculator
 """
 ROOMS = TABLE.split()
 
@@ -39,7 +42,8 @@ def module_name(path: Path) -> str:
 
 def modules() -> dict[str, Path]:
     names = {module_name(path): path for path in PACKAGE.rglob("*.py")}
-    doors = {"__init__", "kernels", "reference", "sweep", "sweep.file", "conjecture", "bench"}  # they hold no code
+    # the doors of rooms hold no code
+    doors = {"__init__", "kernels", "reference", "sweep", "sweep.file", "conjecture", "bench", "calculator"}
     return {name: path for name, path in names.items() if name not in doors}
 
 

@@ -48,6 +48,8 @@ class LazyGroup(click.Group):
         "calc": ("hpsim.cli.calc:calc", "Everything about one pipeline, from flags or a file."),
         "sweep": ("hpsim.cli.sweep:sweep", "Run and inspect YAML sweeps."),
         "verify": ("hpsim.cli.verify:verify", "Check again that the paper's theorems have no counterexample."),
+        "log": ("hpsim.cli.log:log", "Service times, waits and pipelines from request logs."),
+        "calculator": ("hpsim.cli.calculator:calculator", "Write the browser calculator, one page that works offline."),
         "bench": ("hpsim.cli.bench:bench", "Measure speed, memory and start-up on this machine."),
         "warmup": ("hpsim.cli.warmup:warmup", "Compile every kernel now, so that later runs start at once."),
     },

@@ -121,24 +121,26 @@ def wait_for_records(out: Path, process: subprocess.Popen[str], count: int) -> N
     """Wait until this process has written a part and so many have a record."""
     count = max(count, records(out) + 1)
 
-    def written() -> bool:
-        assert process.poll() is None, process.communicate()
-        return records(out) >= count
-
-    wait_for(written)
+    wait_for(process, lambda: records(out) >= count)
 
 
-def wait_for(state: Callable[[], object]) -> None:
-    """Wait until ``state`` is true."""
+def wait_for(process: subprocess.Popen[str], state: Callable[[], object]) -> None:
+    """Wait until ``state`` is true, while ``process`` runs."""
     deadline = time.monotonic() + SECONDS
     while not state():
-        assert time.monotonic() < deadline
+        if time.monotonic() > deadline:
+            process.kill()
+        assert process.poll() is None, process.communicate()
         time.sleep(0.001)
 
 
 def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Exit code as a shell tells it, stdout and stderr."""
-    stdout, stderr = process.communicate(timeout=SECONDS)
+    """Exit code as a shell tells it, stdout and stderr; a process that does not end is killed."""
+    try:
+        stdout, stderr = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     code = process.returncode
     return (code if code >= 0 else 128 - code), stdout, stderr
 

@@ -53,25 +53,23 @@ def test_signals_before_the_first_part(
     fuzz: Undisturbed, tmp_path: Path, rng: random.Random, signum: signal.Signals, code: int
 ) -> None:
     """Stopped while libraries load and when a run starts, the code is right, nothing is spilled, and it resumes."""
-    ready = tmp_path / "ready"
-    starting = fuzz.sweep.elsewhere({**fuzz.sweep.environment, "READY": str(ready)})
-    for _ in range(3):
-        process = starting.start(tmp_path / "run")
-        wait_for(ready.exists)
-        time.sleep(rng.random())
+    for k in range(3):
+        ready, out = tmp_path / f"ready-{k}", tmp_path / f"run-{k}"
+        process = fuzz.sweep.elsewhere({**fuzz.sweep.environment, "READY": str(ready)}).start(out)
+        wait_for(process, ready.exists)
+        time.sleep(0.05 + 0.4 * rng.random())
         process.send_signal(signum)
         returned, _, stderr = end(process)
         assert returned == code, stderr
         assert "Traceback" not in stderr, stderr
-        every_part_opens(tmp_path / "run")
-        ready.unlink()
-    fuzz.ends_alike(tmp_path / "run")
+        every_part_opens(out)
+    fuzz.ends_alike(out)
 
 
 def test_a_signal_while_kernels_compile(small: Undisturbed, tmp_path: Path) -> None:
     """Stopped while the first chunks wait for the compiler it ends in good order, and resumes."""
     process = small.sweep.elsewhere(environment(tmp_path / "code")).start(tmp_path / "run")
-    wait_for(lambda: list(tmp_path.glob("code/*/*.nbc")))
+    wait_for(process, lambda: list(tmp_path.glob("code/*/*.nbc")))
     process.send_signal(signal.SIGTERM)
     returned, _, stderr = end(process)
     assert returned == 143, stderr
@@ -83,7 +81,7 @@ def test_a_signal_while_kernels_compile(small: Undisturbed, tmp_path: Path) -> N
 def test_killed_twenty_times_in_one_run(fuzz: Undisturbed, tmp_path: Path, rng: random.Random) -> None:
     """``kill -9`` at twenty random moments over one run: every part opens each time, and no byte is lost or altered."""
     before = 0
-    for finished in sorted(rng.sample(range(fuzz.parts - 10), KILLS)):
+    for finished in sorted(rng.sample(range(fuzz.parts - 20), KILLS)):
         process = fuzz.sweep.start(tmp_path)
         wait_for_records(tmp_path, process, finished)
         time.sleep(rng.random() / 100)

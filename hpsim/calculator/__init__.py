@@ -1,0 +1,1 @@
+"""The browser calculator: one template and one string table make a self-contained page in each language."""
