@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hpsim.kernels import _jit
-from hpsim.kernels._jit import CodeFiles, KeptCodeWarning
+from hpsim.kernels._code_files import CodeFiles
+from hpsim.kernels._jit import KeptCodeWarning
 
 
 def cut_off(written: bytes) -> bytes:
