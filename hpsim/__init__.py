@@ -13,10 +13,11 @@ _HOME = {
     "ASYNC": "hpsim.regime",
     "BLOCKING": "hpsim.regime",
     "PARTIAL": "hpsim.regime",
+    "load": "hpsim.analysis.load",
     "simulate": "hpsim.simulation",
 }
 
-__all__ = ["ASYNC", "BLOCKING", "FREE", "PARTIAL", "Pipeline", "Regime", "__version__", "simulate"]
+__all__ = ["ASYNC", "BLOCKING", "FREE", "PARTIAL", "Pipeline", "Regime", "__version__", "load", "simulate"]
 
 
 def __getattr__(name: str) -> object:

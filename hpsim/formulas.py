@@ -101,6 +101,23 @@ def makespan_partial(tau: Vector, M: Count, overlap: Vector, d: Vector = None, l
     return on_line(fill_time(tau, d, latency), steady_slope(tau, d, overlap), count)
 
 
+def makespan_rendezvous(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Value:
+    """Makespan when a transfer holds both ends: it starts once the receiver is free, and holds the sender throughout.
+
+    ``T(1) + (M-1)·max(d[s-1] + latency[s-1] + tau[s] + d[s])``, where stage 0 has nothing before it and the last stage
+    sends nothing. The receiver stays reserved while a transfer is on its way, so that the latency of a link is part of
+    the slope, unlike in every other regime. Never below :func:`makespan_blocking`; without latency never above
+    twice that.
+
+    Derivation: a transfer out of stage ``s`` starts after the one before it out of ``s+1`` has ended. So every path of
+    waits goes back M-1 times from some stage to its predecessor (or from stage 0 to itself) and comes forward again
+    over the same link, which takes ``d[s-1] + latency[s-1] + tau[s] + d[s]``; the longest path repeats the longest of
+    these.
+    """
+    count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
+    return on_line(fill_time(tau, d, latency), largest(_both_ends(tau, d, latency)), count)
+
+
 def linear_blend(tau: Vector, M: Count, rho: Value, d: Vector = None, latency: Vector = None) -> Value:
     """The paper's reading of ``rho``: ``rho·T_async + (1-rho)·T_blocking``."""
     share("rho", rho)
@@ -219,6 +236,15 @@ def graham_lower_bound(tau: Vector, M: Count) -> Value:
     """``W/S + (1-1/S)·CP`` with work ``W = M·sum(tau)`` and critical path ``CP = sum(tau)``; never above ``T_free``."""
     count, tau = operands(M, tau=tau)
     return times(count + (width(tau) - 1), total(tau)) / width(tau)
+
+
+def _both_ends(tau: Vector, d: Vector, latency: Vector) -> Vector:
+    """How long each stage is taken by one micro-batch in a rendezvous: receiving, serving, sending."""
+    held = hold(tau, d)
+    if not is_array(tau):
+        return [held[0], *(into + on_way + rest for into, on_way, rest in zip(d, latency, held[1:], strict=True))]
+    arrivals = d + latency
+    return hold(held[..., ::-1], arrivals[..., ::-1])[..., ::-1]
 
 
 def _excess(tau: Vector, d: Vector) -> Value:

@@ -108,6 +108,15 @@ class Pipeline:
         makespan: Number = formulas.makespan_partial(self.tau, self._count(M), shares, self.d, self.latency)
         return makespan
 
+    def rendezvous(self, M: int) -> Number:
+        """Makespan when a transfer holds both ends: it waits until the receiver is free, then holds it and the sender.
+
+        Above ``block(M)`` as soon as a transfer into a busy stage counts, so such a system leaves the sandwich of
+        Corollary 5. A link's latency keeps its receiver reserved, and so costs throughput here alone.
+        """
+        makespan: Number = formulas.makespan_rendezvous(self.tau, self._count(M), self.d, self.latency)
+        return makespan
+
     def gpipe(self, M: int) -> Number:
         """The classic formula ``(S+M-1)·tau_max``, every stage taken to be the slowest."""
         makespan: Number = formulas.gpipe_makespan(self.tau, self._count(M))
@@ -132,7 +141,8 @@ class Pipeline:
         occupancy = [exact(time) for time in self.tau]
         if blocking:
             occupancy = formulas.blocking_sigma(occupancy, [exact(transfer) for transfer in self.d])
-        return tuple(s for s, time in enumerate(occupancy) if time == max(occupancy))
+        longest = max(occupancy)
+        return tuple(s for s, time in enumerate(occupancy) if time == longest)
 
     def slack(self) -> tuple[Number, ...]:
         """``tau_max - tau[s]`` of each link: the phase transition starts where a transfer exceeds it."""
@@ -146,14 +156,46 @@ class Pipeline:
         """Share of ``async_(M)`` that each stage works."""
         return tuple(formulas.utilization(self.tau, self._count(M), self.d, self.latency))
 
+    def bubble(self, M: int) -> Number:
+        """Share of ``async_(M)`` that the mean stage idles: 1 minus the mean utilization.
+
+        ``(S-1)/(S+M-1)``, the classic bubble ratio, for equal stages without transfers.
+        """
+        busy = formulas.utilization(self.tau, self._count(M), self.d, self.latency)
+        return 1 - sum(busy) / self.S
+
     def overlap_gap(self, M: int) -> Number:
         """Corollary 5: ``block(M) - async_(M)``, the most that overlap can gain; exactly 0 without phase transition."""
         gap: Number = formulas.overlap_gap(self.tau, self._count(M), self.d)
         return gap
 
-    def slope(self, rho: NumberLike = 1.0) -> Number:
-        """Steady time per micro-batch of the linear blend ``rho·async + (1-rho)·blocking``."""
-        slope: Number = formulas.effective_slope(self.tau, _read_number("rho", rho, _SHARE), self.d)
+    def slope(
+        self, rho: NumberLike | None = None, *, overlap: NumberLike | Iterable[NumberLike] | None = None
+    ) -> Number:
+        """Steady time per micro-batch when transfers overlap in part; fully, without arguments.
+
+        Parameters
+        ----------
+        rho : number, optional
+            The paper's overlap ratio, as in ``overlap_ratio`` and the reference tool: where the makespan lies between
+            ``block(M)`` at 0 and ``async_(M)`` at 1. A linear blend, ``tau_max + (1-rho)·(sigma_max - tau_max)``.
+        overlap : number or S-1 numbers, optional
+            The share of each transfer that overlaps with its sender's work, as in ``partial`` and in sweeps:
+            ``max(tau[s] + (1-overlap[s])·d[s])``, never above the blend of the same number and often below it.
+
+        Raises
+        ------
+        PipelineError
+            When both are given, or a share lies outside 0…1.
+        """
+        slope: Number
+        if overlap is None:
+            slope = formulas.effective_slope(self.tau, _read_number("rho", 1 if rho is None else rho, _SHARE), self.d)
+        elif rho is None:
+            slope = formulas.steady_slope(self.tau, self.d, _read_overlap(overlap))
+        else:
+            allowed = "rho for the linear blend of the paper, or overlap for the share of each transfer"
+            raise PipelineError("slope", "both rho and overlap", allowed)
         return slope
 
     def throughput(self, blocking: bool = False) -> Number:

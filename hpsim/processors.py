@@ -8,6 +8,8 @@ from threading import Event
 
 from hpsim.errors import HpsimError
 
+MAX_THREADS = 1024
+
 GIVE_UP = Event()
 """Set while this process is being stopped and what runs takes too long: see :class:`Abandoned`."""
 
@@ -29,10 +31,13 @@ def threads(workers: object) -> int:
     Raises
     ------
     HpsimError
-        When it is not a whole number of at least 1.
+        When it is not a whole number from 1 to 1,024.
     """
     if workers is None:
         return available_cpus()
     if isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1:
         raise HpsimError("workers", f"{workers!r}", "a number of threads, at least 1")
+    if int(workers) > MAX_THREADS:
+        found = f"{workers}" if int(workers) < 10**20 else "a number of very many digits"
+        raise HpsimError("workers", found, f"a number of threads, at most {MAX_THREADS:,}")
     return int(workers)

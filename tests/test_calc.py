@@ -74,8 +74,17 @@ def test_table():
     assert ["0", "1.13", "32.1", "%", "0.2", "1.77", "1.57"] in rows
     assert ["1", "2.90", "82.4", "%", "1.0", "0.00", "-1.00", "bottleneck;", "d", "exceeds", "slack"] in rows
     assert ["2", "2.62", "74.5", "%"] in rows
-    assert "linear blend" not in "\n".join(page)
-    assert "linear blend, rho = 4/5" in calc("--tau", "1,2", "--rho", "0.8")
+    assert "blend" not in "\n".join(page)
+    assert "blend, rho = 4/5" in calc("--tau", "1,2", "--rho", "0.8")
+
+
+def test_the_makespans_fit_80_columns():
+    """On a terminal of 80 columns no row of the makespans wraps, with eight digits in each number and a blend."""
+    page = calc("--tau", "1000.1234,2000.4321", "--d", "500.0001", "--rho", "0.8").splitlines()
+    rows = page[2 : page.index("", 2)]
+    assert len(rows) == 8
+    assert max(map(len, rows)) <= 80
+    assert max(map(len, calc("--tau", "1,2,4", "--d", "1,3").splitlines()[:20])) <= 80
 
 
 def test_table_without_links_and_with_latency():
@@ -163,9 +172,76 @@ def test_file(pipelines_file):
     assert "ｔｐｕ" in page
 
 
+def test_a_file_without_a_unit_is_given_none(tmp_path):
+    """Times of which the file does not say the unit are not said to be seconds."""
+    path = tmp_path / "bare.yaml"
+    path.write_text("pipelines: [{name: a, tau: [1, 2]}]\n", encoding="utf-8")
+    assert calc(str(path)).startswith("a: 2 stages, 8 micro-batches\n")
+    assert calc_json(str(path))[0]["unit"] is None
+
+
+def test_pipelines_are_printed_one_after_the_other(pipelines_file, monkeypatch):
+    """The first report is printed before the second pipeline is computed."""
+    from hpsim.pipeline import Pipeline
+
+    analyze, printed = Pipeline.analyze, []
+
+    def fails_on_the_second(self, *arguments):
+        if printed:
+            raise ZeroDivisionError("a bug")
+        printed.append(self.tau)
+        return analyze(self, *arguments)
+
+    monkeypatch.setattr(Pipeline, "analyze", fails_on_the_second)
+    result = CliRunner().invoke(cli, ["calc", pipelines_file])
+    assert isinstance(result.exception, ZeroDivisionError)
+    assert result.stdout.startswith("[b]first[/b]: 3 stages")
+    assert "second" not in result.stdout
+
+
+def test_no_page_is_printed_before_all_are_known_to_be_right(tmp_path, monkeypatch, capsys):
+    """A makespan beyond float64 in the second pipeline is found before the first is printed."""
+    path = tmp_path / "long.yaml"
+    path.write_text("pipelines: [{name: a, tau: [1]}, {name: b, tau: [1e300]}]\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["hpsim", "calc", str(path), "--M", "1e9"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    out, err = capsys.readouterr()
+    assert (end.value.code, out) == (2, "")
+    assert err.startswith("error: M: 1000000000, a makespan beyond float64; ")
+
+
+def test_as_many_stages_as_in_files():
+    """1,024 equal stages, all of them bottlenecks, are reported; flags stop where files do."""
+    from hpsim.sweep.file.fields import MAX_STAGES
+
+    assert calc_json("--tau", ",".join(["1"] * MAX_STAGES))["bottleneck_blocking"] == list(range(MAX_STAGES))
+    result = CliRunner().invoke(cli, ["calc", "--tau", ",".join(["1"] * (MAX_STAGES + 1))])
+    assert str(result.exception) == "tau: 1,025 values; at most 1,024 stages"
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--M", "many"], "M: 'many' is not a number; a whole number of micro-batches, at least 1, for example 8"),
+        (["--M", ""], "M: no value; a whole number of micro-batches, at least 1, for example 8"),
+        (["--rho", ""], "rho: no value; a share from 0 (blocking) to 1 (fully overlapped), for example 0.8"),
+        (["--measured", ""], "measured: no value; a makespan of at least 0, for example 42.5"),
+        (["--d", "1/0"], "d[0]: 1/0 divides by zero; a decimal such as 1.13, or a fraction such as 1/3"),
+        (["--d", "1,"], "d[1]: an empty field; numbers separated by commas, such as 1.13,2.90,2.62"),
+    ],
+)
+def test_what_is_allowed_belongs_to_the_flag(flags, told):
+    """Each flag says what it takes itself."""
+    result = CliRunner().invoke(cli, ["calc", "--tau", "1,2", *flags])
+    assert str(result.exception) == told
+
+
 @pytest.mark.parametrize(
     ("flags", "place"),
     [
+        ([""], "FILE"),
+        (["--tau", "1", "--M", str(10**400)], "M"),
         (["--tau", "1,nan"], "tau[1]"),
         (["--tau", "inf"], "tau[0]"),
         (["--tau", "1,-2"], "tau[1]"),

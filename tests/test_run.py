@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -108,6 +109,47 @@ def test_only_what_is_missing_is_computed(tmp_path: Path, fakes: Install) -> Non
     assert content(tmp_path) == before
 
 
+@pytest.mark.parametrize("vanishing", ["*/*", "_parts/000001.json", "points/part-000000.parquet"])
+def test_a_run_whose_parts_vanish_is_not_complete(tmp_path: Path, fakes: Install, vanishing: str) -> None:
+    """Parts removed while the sweep runs are missed before it ends, and the same again computes them."""
+    fakes()
+
+    def remove(progress: Progress) -> None:
+        if progress.parts_done == 5:
+            for file in list(tmp_path.glob(vanishing)):
+                file.unlink()
+
+    with pytest.raises(RunFolderError, match=r"of 13 parts vanished .* running; the same command computes them again"):
+        run_sweep(SWEEP, tmp_path, workers=1, on_progress=remove)
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert run["status"] == "running"
+    assert run["parts_done"] == (PARTS - 5 if vanishing == "*/*" else PARTS - 1)
+    assert run_sweep(SWEEP, tmp_path, workers=1).run["status"] == "complete"
+    run_sweep(SWEEP, tmp_path / "elsewhere", workers=1)
+    untouched = content(tmp_path / "elsewhere")
+    assert {name: data for name, data in content(tmp_path).items() if not name.startswith("elsewhere")} == untouched
+
+
+def test_a_run_whose_folder_vanishes_is_one_message(tmp_path: Path, fakes: Install) -> None:
+    """Nothing is claimed to be complete in a folder that is gone."""
+    fakes()
+    with pytest.raises(RunFolderError, match="cannot be used"):
+        run_sweep(SWEEP, tmp_path / "run", workers=1, on_progress=lambda _: rmtree(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("value", ["x", 10**400, -1, float("nan"), None, [], True])
+def test_numbers_of_a_damaged_run_json_count_as_nothing(tmp_path: Path, fakes: Install, value: Any) -> None:
+    """Time, parts and totals of an earlier session are only told: nonsense there stops nothing."""
+    fakes()
+    first = run_sweep(SWEEP, tmp_path, workers=1)
+    damaged = {**first.run, "wall_seconds": value, "parts_done": value, "totals": value}
+    (tmp_path / "run.json").write_text(json.dumps(damaged))
+    again = run_sweep(SWEEP, tmp_path, workers=1)
+    assert (again.totals, again.run["status"], again.run["parts_done"]) == (first.totals, "complete", PARTS)
+    assert 0 <= again.wall_seconds <= 1
+
+
 def test_fresh_starts_over(tmp_path: Path, fakes: Install) -> None:
     """With fresh every chunk is computed again, and another sweep may take the folder."""
     computed = fakes()
@@ -151,9 +193,9 @@ def test_progress_is_told_after_each_part(tmp_path: Path, fakes: Install) -> Non
     assert told[-1] == Progress(PARTS - 1, PARTS, 0, PARTS, 150, 12, 150)
 
 
-@pytest.mark.parametrize("workers", [0, -2])
+@pytest.mark.parametrize("workers", [0, -2, 1025, 2**63 - 1])
 def test_no_workers_is_a_mistake(tmp_path: Path, fakes: Install, workers: int) -> None:
-    """Zero and negative numbers of workers are refused before anything is written."""
+    """Zero, negative and absurd numbers of workers are refused before anything is written."""
     fakes()
     with pytest.raises(HpsimError, match=f"workers: {workers}"):
         run_sweep(SWEEP, tmp_path / "run", workers=workers)
@@ -239,7 +281,39 @@ def test_resuming_is_announced(tmp_path: Path, fakes: Install) -> None:
     assert "fake: resuming, 12 of 13 parts are recorded and will be checked\n" in command("--out", tmp_path).stderr
 
 
-@pytest.mark.parametrize("arguments", [("--workers", "0"), ("--workers", "-1"), ("--workers", "many"), ("--unknown",)])
+@pytest.mark.parametrize("out", ["s3://bucket/run", "file:///tmp/run", "", " "])
+def test_out_is_a_folder_of_this_machine(
+    out: str, tmp_path: Path, fakes: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address or an empty name for --out is refused, and no folder is made of it."""
+    fakes()
+    monkeypatch.chdir(tmp_path)
+    result = command("--out", out)
+    assert isinstance(result.exception, RunFolderError)
+    assert result.exception.place == "--out"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_finished_run_says_so(tmp_path: Path, fakes: Install) -> None:
+    """A finished run is neither resumed nor given its old time: it is already complete."""
+    fakes()
+    command("--out", tmp_path)
+    again = command("--out", tmp_path)
+    assert again.stderr == "fake: already computed, 13 chunks to check\n"
+    assert again.stdout.endswith(f" · exact · already complete, checked → {tmp_path}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--workers", "0"),
+        ("--workers", "-1"),
+        ("--workers", "many"),
+        ("--workers", "٢"),
+        ("--workers", "1_0"),
+        ("--no",),
+    ],
+)
 def test_wrong_arguments_exit_2(fakes: Install, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """Wrong arguments are click's usage error or an HpsimError, which the command line turns into exit code 2."""
     fakes()
@@ -252,18 +326,18 @@ def test_no_control_characters_off_a_terminal(tmp_path: Path, fakes: Install) ->
     """Where stderr is no terminal, progress is plain text."""
     fakes()
     stderr = command("--out", tmp_path).stderr
-    assert stderr == "fake: 0/13 chunks · 0 points\n"
+    assert stderr == "fake: 150 points in 13 chunks\n"
 
 
 def test_lines_come_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Off a terminal there is a line at the start and then one about every ten seconds."""
+    """Off a terminal there is a line at the start, of what lies ahead, and then one about every ten seconds."""
     clock = iter([0.0, 0.0, 4.0, 9.0, 11.0, 12.0, 22.0])
     monkeypatch.setattr("hpsim.cli.progress.time.monotonic", lambda: next(clock))
     with progress_on_stderr("fake") as show:
         for done in range(6):
             show(Progress(0, done, 0, 10, 1000 * done, 1000 * done, 10_000))
     assert capsys.readouterr().err.splitlines() == [
-        "fake: 0/10 chunks · 0 points",
+        "fake: 10,000 points in 10 chunks",
         "fake: 3/10 chunks · 3.0 k points · 273 points/s · 0:26 left",
         "fake: 5/10 chunks · 5.0 k points · 227 points/s · 0:22 left",
     ]

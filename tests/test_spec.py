@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from hpsim.sweep.file.checks import CHECKS, for_regimes
 from hpsim.sweep.file.distribution import Distribution
 from hpsim.sweep.file.grid import Each, Grid
 from hpsim.sweep.file.pipelines_file import load_pipelines
-from hpsim.sweep.file.yaml_file import dump
+from hpsim.sweep.file.yaml_file import dump, parse
+from hpsim.sweep.json_schema import sweep_json_schema
 from hpsim.sweep.spec import Sweep, load_sweep, make_sweep
 
 FILES = Path(__file__).parent / "sweep_files"
@@ -130,6 +132,14 @@ def test_chunks_cover_every_configuration_once() -> None:
     assert [list(sweep.chunk_range(index)) for index in range(3)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
 
 
+def test_the_grid_of_the_readme_has_the_size_that_it_says() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    example, size = re.findall(r"^`(grid: .*)` is .* = (\d+) configurations", readme, flags=re.MULTILINE)[0]
+    data, _ = parse(example, "README.md")
+    assert isinstance(data, dict)
+    assert make_sweep(data).n_configs == int(size)
+
+
 def test_sizes_of_a_grid_count_every_combination() -> None:
     """2 and 3 stages, two service times, three transfer times, two latencies, two shares."""
     axes = {"stages": [2, 3], "tau": {"each": [1, 2]}, "d": {"each": [0, 1, 2]}, "latency": [0, 5], "rho": [0, 1]}
@@ -201,7 +211,6 @@ def test_a_pipeline_is_scaled_by_its_own_common_denominator() -> None:
         ("regimes=[blocking]", "regimes", ["blocking"]),
         ("d.times=max_tau", "d", {"uniform": [0, 2], "times": "max_tau"}),
         ("name=other", "name", "other"),
-        ("chunk=", "chunk", 8192),
     ],
 )
 def test_a_setting_beats_the_file(setting: str, key: str, value: object, tmp_path: Path) -> None:
@@ -221,14 +230,18 @@ def test_a_setting_beats_the_file(setting: str, key: str, value: object, tmp_pat
         ("tau..x=1", "--set tau..x=1", "not key=value"),
         ("tau=[1", "--set tau", "not YAML"),
         ("tau={constant: 1, constant: 2}", "--set tau", "a second time"),
-        ("configs=", "{file}:1", "no source of configurations"),
+        ("configs=", "--set configs", "no value; give a value"),
+        ("seed= ~", "--set seed", "no value"),
+        ("tau={constant: }", "--set tau", "no value at constant"),
+        ("name.x=1", "--set name.x", "found a mapping (x)"),
+        ("name.x.y=1", "--set name.x.y", "found a mapping (x)"),
         ("tau=!!float 1", "--set tau", "the YAML tag"),
         ("seed.x=1", "--set seed.x", "found a mapping (x)"),
     ],
 )
 def test_a_wrong_setting_is_refused_at_its_key(setting: str, place: str, part: str, tmp_path: Path) -> None:
     file = tmp_path / "file.yaml"
-    file.write_text("configs: 5\nstages: 3\ntau: {uniform: [1, 2]}\n")
+    file.write_text("configs: 5\nstages: 3\ntau: {uniform: [1, 2]}\nname: mine\n")
     with pytest.raises(SweepFileError) as caught:
         load_sweep(file, [setting])
     assert caught.value.place == place.format(file=file)
@@ -250,6 +263,52 @@ def test_a_pipelines_path_is_relative_to_the_sweep_file(tmp_path: Path) -> None:
     sweep = load_sweep(file)
     assert sweep.unit == "ms"
     assert sweep.resolved()["pipelines"] == [{"name": "a", "tau": [1, 2], "d": [0], "latency": [0]}]
+
+
+def test_the_unit_of_a_sweep_is_that_of_its_pipelines_file_where_it_has_one(tmp_path: Path) -> None:
+    """Equal units agree; a pipelines file without a unit leaves the word to the sweep."""
+    pipelines = tmp_path / "mine.yaml"
+    file = tmp_path / "sweep.yaml"
+    file.write_text("pipelines: mine.yaml\n")
+    pipelines.write_text("unit: ms\npipelines:\n  - {name: a, tau: [1, 2]}\n")
+    assert load_sweep(file, ["unit=ms"]).unit == "ms"
+    with pytest.raises(SweepFileError) as caught:
+        load_sweep(file, ["unit=s"])
+    assert str(caught.value) == (
+        f"--set unit: 's', but the times of {pipelines} are in 'ms'; leave unit out, or give that one"
+    )
+    pipelines.write_text("pipelines:\n  - {name: a, tau: [1, 2]}\n")
+    assert load_sweep(file).unit is None
+    assert load_sweep(file, ["unit=h"]).unit == "h"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "part"),
+    [
+        ("", ":1", "the file is empty; a mapping of keys, for example `pipelines: [{name: a, tau: [1, 2]}]`"),
+        (
+            "pipelines: 1\n",
+            ":1: pipelines",
+            "found 1; allowed: a list of pipelines, for example [{name: a, tau: [1, 2]}]",
+        ),
+    ],
+)
+def test_a_pipelines_file_without_pipelines_is_told_how_one_looks(
+    text: str, place: str, part: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    with pytest.raises(SweepFileError) as caught:
+        load_pipelines(file)
+    assert str(caught.value) == f"{file}{place}: {part}"
+
+
+def test_a_chunk_of_the_default_size_is_never_too_large() -> None:
+    """The largest S, every regime; recording violations only, a chunk is evaluated in tiles and may be of any size."""
+    largest = {**SAMPLED, "configs": 10_000_000, "stages": 1024, "regimes": list(regime.NAMES), "rho": 0.5}
+    assert make_sweep(largest).chunk == 8192
+    assert make_sweep({**largest, "chunk": 2**22, "record": "violations"}).chunk == 2**22
+    assert make_sweep({**largest, "chunk": 2**22, "configs": 100}).n_chunks == 1
 
 
 def test_a_mistake_in_the_pipelines_file_is_told_at_its_own_place(tmp_path: Path) -> None:
@@ -319,6 +378,25 @@ def test_a_pipeline_of_a_file_can_be_computed_with() -> None:
     illustrative = load_pipelines("paper_clusters").pipelines[5]
     assert illustrative.stages == ["RTX 5090 Laptop", "RTX 3090", "RTX 3090", "GTX 1070"]
     assert illustrative.pipeline().free(1) == Fraction(15, 2)
+
+
+def _descriptions(schema: object) -> list[str]:
+    if isinstance(schema, list):
+        return [text for item in schema for text in _descriptions(item)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema["description"]] if isinstance(schema.get("description"), str) else []
+    return own + [text for value in schema.values() for text in _descriptions(value)]
+
+
+def test_the_descriptions_of_the_schema_are_plain_words() -> None:
+    """An editor shows them as they are: no roles, no double backticks, no sections, one line each."""
+    schema = sweep_json_schema()
+    descriptions = _descriptions(schema)
+    assert len(descriptions) > len(Sweep.model_fields)
+    assert not [text for text in descriptions if any(sign in text for sign in (":class:", "``", "---", "\n"))]
+    assert schema["$defs"]["Grid"]["description"] == "Every combination of the given values."
+    assert "one of its stages gets the upper end" in schema["properties"]["tau"]["description"]
 
 
 KEYS = st.sampled_from([*Sweep.model_fields, "uniform", "loguniform", "choice", "times", "each", "range", "stagse"])

@@ -109,6 +109,11 @@ def _alter_totals(file: Path) -> None:
     file.write_text(file.read_text().replace('"violations": 1', '"violations": 0'))
 
 
+def _to_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
 def _from_elsewhere(file: Path) -> None:
     file.write_bytes(file.with_name("000000.json").read_bytes())
 
@@ -123,6 +128,8 @@ def _from_elsewhere(file: Path) -> None:
         ("_parts/000001.json", _from_elsewhere),
         ("_parts/000001.json", lambda file: file.write_text("[]")),
         ("_parts/000001.json", lambda file: file.write_text("{}")),
+        ("_parts/000001.json", lambda file: file.write_text("[" * 100_000)),
+        ("_parts/000001.json", _to_pipe),
         ("points/part-000001.parquet", Path.unlink),
         ("points/part-000001.parquet", _truncate),
         ("points/part-000001.parquet", _flip),
@@ -233,13 +240,72 @@ def test_fresh_removes_a_run_and_nothing_else(tmp_path: Path) -> None:
         assert folder.finished(0) is not None
 
 
-def test_damaged_run_json_is_told_and_fresh_helps(tmp_path: Path) -> None:
-    """A run.json that does not parse is one message, and --fresh starts over."""
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        (lambda file: file.write_text("{"), "is damaged"),
+        (lambda file: file.write_text("[]"), "is damaged"),
+        (lambda file: file.write_text('{"format": NaN}'), "is damaged"),
+        (lambda file: file.write_text("[" * 100_000), "is damaged"),
+        (lambda file: file.write_bytes(b"\xff"), "is damaged"),
+        (_to_pipe, "is damaged"),
+        (Path.unlink, "is missing"),
+    ],
+)
+def test_damaged_run_json_is_told_and_fresh_helps(tmp_path: Path, damage: Any, found: str) -> None:
+    """A run.json that says nothing, or is gone, is one message beside intact parts, and --fresh starts over."""
     fill(tmp_path)
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(RunFolderError, match="is damaged"):
+    intact = content(tmp_path)
+    damage(tmp_path / "run.json")
+    with pytest.raises(RunFolderError) as refusal:
         RunFolder.open(tmp_path, SWEEP)
+    allowed = "choose another folder with --out, or start over with --fresh"
+    assert str(refusal.value) == f"{tmp_path / 'run.json'}: {found}; {allowed}"
     fill(tmp_path, fresh=True)
+    assert content(tmp_path) == intact
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("[" * 100_000), _to_pipe])
+def test_a_damaged_sweep_yaml_hides_no_other_message(tmp_path: Path, damage: Any) -> None:
+    """Another sweep is refused although what differs cannot be told."""
+    fill(tmp_path)
+    damage(tmp_path / "sweep.yaml")
+    with pytest.raises(RunFolderError, match=r"belongs to another sweep \(its sweep.yaml cannot be read\)"):
+        RunFolder.open(tmp_path, FakeSweep(configs=10, seed=2))
+
+
+def test_strays_under_our_names_neither_count_nor_stay(tmp_path: Path) -> None:
+    """Parts and records beyond the last part, without a record, or of a table that the part lacks go on resume."""
+    fill(tmp_path)
+    intact = content(tmp_path)
+    record = (tmp_path / "_parts" / "000000.json").read_bytes()
+    strays = {
+        "_parts/000099.json": record,
+        "points/part-000099.parquet": b"stray",
+        "configs/part-000003.parquet": b"stray",
+        "violations/part-000000.parquet": b"stray",
+        "violations/part-1234567.parquet": b"stray",
+    }
+    mine = {"points/part-0000099.parquet": b"mine", "points/part-mine.parquet": b"mine"}
+    for name, written in (strays | mine).items():
+        (tmp_path / name).write_bytes(written)
+    with RunFolder.open(tmp_path, SWEEP) as folder:
+        assert folder.recorded() == 3
+        assert all(folder.finished(index) is not None for index in range(3))
+    assert content(tmp_path) == intact | mine
+
+
+def test_a_part_written_again_leaves_none_of_its_former_tables(tmp_path: Path) -> None:
+    """A part without violations removes the violations that stand under its number."""
+    fill(tmp_path)
+    intact = content(tmp_path)
+    (tmp_path / "violations" / "part-000000.parquet").write_bytes(b"stray")
+    (tmp_path / "_parts" / "000000.json").write_text("{}")
+    with RunFolder.open(tmp_path, SWEEP) as folder:
+        folder.write_run({"status": "running"})
+        chunk = fake_chunk(SWEEP, 0)
+        folder.commit(0, chunk.tables, chunk.totals)
+    assert content(tmp_path) == intact
 
 
 def test_leftovers_of_a_killed_run_are_removed(tmp_path: Path) -> None:

@@ -155,6 +155,7 @@ def test_config_prints_one_configuration() -> None:
     done = hpsim("sweep", "config", "hand_crafted", "--id", "4", "--json")
     assert json.loads(done.stdout) == {
         "config_id": 4,
+        "name": "communication-near-slack",
         "S": 3,
         "tau": [2, 3, 5],
         "d": [2.999, 2],
@@ -163,7 +164,23 @@ def test_config_prints_one_configuration() -> None:
         "scale": 1000,
     }
     lines = hpsim("sweep", "config", "hand_crafted", "--id", "4").stdout.splitlines()
-    assert lines[2].split() == ["tau", "2.0,", "3.0,", "5.0"]
+    assert [line.split()[0] for line in lines] == ["config_id", "name", "S", "tau", "d", "latency", "scale"]
+    assert lines[3].split() == ["tau", "2.0,", "3.0,", "5.0"]
+
+
+def test_config_of_a_sampled_sweep_has_no_name_and_a_share() -> None:
+    """What is drawn has no name; where partial is a regime, it has a share of overlap."""
+    values = json.loads(hpsim("sweep", "config", "paper_fuzz", "--id", "0", "--json").stdout)
+    assert "name" not in values
+    assert 0 <= values["rho"] <= 1
+
+
+@pytest.mark.parametrize("digits", ["٣", "1_0", "3.0", ""])
+def test_numbers_on_the_command_line_are_plain_digits(digits: str) -> None:
+    """Digits of other scripts and underscores, which Python's int takes, are refused."""
+    done = hpsim("sweep", "config", "hand_crafted", "--id", digits)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"Invalid value for '--id': {digits!r} is not a valid integer." in done.stderr
 
 
 def test_show_and_schema_load_nothing_heavy() -> None:

@@ -251,7 +251,13 @@ def test_an_unexpected_error_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -
         (["--configs", "many"], "'many' is not a valid integer"),
         (["--configs", "2.5"], "'2.5' is not a valid integer"),
         (["--workers", "0"], "error: workers: 0; a number of threads, at least 1"),
+        (
+            ["--workers", str(2**63 - 1)],
+            f"error: workers: {2**63 - 1}; a number of threads, at most 1,024",
+        ),
         (["--workers", "two"], "'two' is not a valid integer"),
+        (["--workers", "٢"], "'٢' is not a valid integer"),
+        (["--configs", "٤٠"], "'٤٠' is not a valid integer"),
         (["paper_fuzz"], "unexpected extra argument"),
     ],
 )
@@ -267,6 +273,19 @@ def test_the_library_refuses_what_is_no_number(configs: Any) -> None:
     """What is no whole number of at least 1 is refused by the library too."""
     with pytest.raises(HpsimError, match=re.escape(f"configs: {configs!r}; ")):
         library.verify(configs)
+
+
+def test_a_reader_that_has_seen_enough_is_not_a_counterexample() -> None:
+    """When nobody reads the verdict the exit code is that of SIGPIPE, and not 1."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-c", "from faulty_verify import fewer_checks, library\n"]
+    command[-1] += "from hpsim.cli import main\nimport sys\nlibrary.checks = fewer_checks\n"
+    command[-1] += "sys.argv = ['hpsim', 'verify', '--configs', '40']\nmain()"
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, cwd=TESTS)
+    os.close(writing)
+    assert done.returncode == 141
+    assert done.stderr.splitlines()[-1] == "verify: 2,808 points in 4 chunks"
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[str]:

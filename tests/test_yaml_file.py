@@ -175,6 +175,21 @@ def test_a_missing_file_is_told_with_the_shipped_names() -> None:
         find("paper_cluster", "configs")
 
 
+@pytest.mark.parametrize("name", ["paper-fuzz", "paper_fuz", "Paper_Fuzz", "paperfuzz.yaml"])
+def test_a_name_almost_right_is_answered_with_the_right_one(name: str) -> None:
+    with pytest.raises(SweepFileError) as caught:
+        find(name, "sweeps")
+    assert str(caught.value).startswith(
+        f"{name}: no such file; did you mean paper_fuzz? otherwise a path to a sweep file"
+    )
+
+
+def test_a_name_far_from_all_is_not_guessed_at() -> None:
+    with pytest.raises(SweepFileError) as caught:
+        find("mine", "sweeps")
+    assert "did you mean" not in str(caught.value)
+
+
 def test_text_that_looks_like_a_number_is_quoted_when_written() -> None:
     data = {"name": "1e3", "stages": [".5", "010", "1.", "no", "1/3", "a: b", "研究"], "number": 1e-9, "flag": True}
     again, _ = parse(dump(data), "file")

@@ -17,7 +17,7 @@ from hpsim.bench.stopwatch import Stopwatch, in_threads, thread_counts
 from hpsim.sweep.chunk import run_chunk
 from hpsim.sweep.run import run_sweep
 from hpsim.sweep.spec import Sweep, load_sweep
-from hpsim.sweep.store import _parquet
+from hpsim.sweep.store import parquet_bytes
 
 FILE = "paper_fuzz"
 PYARROW_SHARE = 0.6
@@ -69,7 +69,7 @@ def write(sweep: Sweep, parts: list[Part], folder: Path, threads: int) -> None:
 
     def write_part(index: int) -> None:
         for name, table in parts[index].items():
-            (folder / f"{name}-{index}.parquet").write_bytes(_parquet(name, sweep.regimes, table))
+            (folder / f"{name}-{index}.parquet").write_bytes(parquet_bytes(name, sweep.regimes, table))
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(write_part, range(len(parts))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import warnings
 
@@ -11,6 +10,7 @@ import click
 
 from hpsim import __version__
 from hpsim.cli.exits import INTERRUPTED, OUTPUT_CLOSED, WRONG_INPUT
+from hpsim.cli.streams import OutputLost, guard_streams
 from hpsim.errors import HpsimError
 
 
@@ -47,7 +47,11 @@ class LazyGroup(click.Group):
     commands_at={
         "calc": ("hpsim.cli.calc:calc", "Everything about one pipeline, from flags or a file."),
         "sweep": ("hpsim.cli.sweep:sweep", "Run and inspect YAML sweeps."),
+        "summary": ("hpsim.cli.summary:summary", "What a run adds up to: errors, phase transitions, quantiles."),
+        "query": ("hpsim.cli.query:query", "Ask a run in SQL."),
+        "plot": ("hpsim.cli.plot:plot", "Draw a run."),
         "verify": ("hpsim.cli.verify:verify", "Check again that the paper's theorems have no counterexample."),
+        "paper": ("hpsim.cli.paper:paper", "Compute the paper's numbers, tables and figures again."),
         "log": ("hpsim.cli.log:log", "Service times, waits and pipelines from request logs."),
         "calculator": ("hpsim.cli.calculator:calculator", "Write the browser calculator, one page that works offline."),
         "bench": ("hpsim.cli.bench:bench", "Measure speed, memory and start-up on this machine."),
@@ -63,8 +67,17 @@ def cli() -> None:
 def main() -> None:
     """Entry point of the ``hpsim`` command: a user's mistake is one line on stderr and exit code 2."""
     warnings.formatwarning = lambda message, *_, **__: _warning_line(message)
+    guard_streams()
     try:
-        sys.exit(cli(prog_name="hpsim", standalone_mode=False))
+        try:
+            sys.exit(cli(prog_name="hpsim", standalone_mode=False))
+        finally:
+            sys.stdout.flush()  # here, and not when Python ends: its exit code counts, whatever the command's was
+    except OutputLost as lost:
+        if lost.reader_left:
+            sys.exit(OUTPUT_CLOSED)
+        click.echo(f"error: stdout: {lost.reason}; another place for what is printed", err=True)
+        sys.exit(WRONG_INPUT)
     except HpsimError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(WRONG_INPUT)
@@ -73,9 +86,6 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.Abort:  # what click makes of Ctrl-C
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(OUTPUT_CLOSED)
 
 
 def _warning_line(message: Warning | str) -> str:

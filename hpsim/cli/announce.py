@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 
@@ -17,4 +19,5 @@ def _tell() -> None:
 
     folder = cache_folder()
     kept = f"the code is kept in {folder}, so this happens once" if folder else "there is no folder to keep the code in"
-    click.echo(f"compiling the simulation kernels for this processor, up to half a minute; {kept}", err=True)
+    told = f"compiling the simulation kernels for this processor, up to half a minute; {kept}"
+    click.echo(told, file=sys.stderr)  # err=True would write past a progress bar, into its line

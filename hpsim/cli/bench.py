@@ -30,9 +30,11 @@ def bench(quick: bool, as_json: bool) -> None:
     """
     from hpsim.bench import run as library
     from hpsim.cli.bench_table import page
+    from hpsim.cli.memory import keep_freed_memory
     from hpsim.sweep.executors import Interrupted
     from hpsim.sweep.run import RunInterrupted
 
+    keep_freed_memory()
     try:
         with _stopping_on_sigterm(), _steps_on_stderr() as show:
             report = library.bench(quick, on_step=show)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,6 +16,12 @@ from hpsim.errors import PipelineError
 from hpsim.exact import exact
 from hpsim.pipeline import Pipeline
 
+_MOST_STAGES = 1024  # as in files
+_COUNT = "a whole number of micro-batches, at least 1, for example 8"
+_SHARE = "a share from 0 (blocking) to 1 (fully overlapped), for example 0.8"
+_MAKESPAN = "a makespan of at least 0, for example 42.5"
+_TIME = "a decimal such as 1.13, or a fraction such as 1/3"
+_TIMES = "numbers separated by commas, such as 1.13,2.90,2.62"
 _EXAMPLE = "for example: hpsim calc --tau 1.13,2.90,2.62 --M 8"
 
 
@@ -45,20 +54,36 @@ def calc(
     one unit; numbers are read exactly: 0.1 and 1/10 are the same.
     """
     entries = _from_file(file, tau, d, latency) if file is not None else _from_flags(tau, d, latency)
-    count, share = _whole("M", M), _number("rho", rho)
-    results = []
-    for about, pipeline in entries:
-        result = about | pipeline.analyze(count, share)
-        if measured is not None:
-            result |= _compare(pipeline, count, _number("measured", measured))
-        results.append(result)
+    count, share = _whole("M", M), _number("rho", rho, _SHARE)
+    makespan = None if measured is None else _number("measured", measured, _MAKESPAN)
+    for _, pipeline in entries:
+        pipeline.free(count)  # whether the makespan fits float64: no page is printed before all are known to be right
+    results = _results(entries, count, share, makespan)
     if as_json:
-        plain = [_plain(result) for result in results]
-        click.echo(json.dumps(plain if file is not None else plain[0], indent=2))
+        _print_json(results, as_list=file is not None)
     else:
         from hpsim.cli.calc_table import report
 
-        click.echo(report(results, share))
+        for number, result in enumerate(results):
+            click.echo(f"\n{report(result, share)}" if number else report(result, share))
+
+
+def _results(
+    entries: Iterable[tuple[dict[str, Any], Pipeline]], M: int, rho: Fraction, measured: Fraction | None
+) -> Iterator[dict[str, Any]]:
+    """One result at a time: a file may hold many pipelines, and each is printed when it is ready."""
+    for about, pipeline in entries:
+        compared = {} if measured is None else _compare(pipeline, M, measured)
+        yield about | pipeline.analyze(M, rho) | compared
+
+
+def _print_json(results: Iterable[dict[str, Any]], as_list: bool) -> None:
+    before = "[\n" if as_list else ""
+    for result in results:
+        text = json.dumps(_plain(result), indent=2)
+        click.echo(before + (textwrap.indent(text, "  ") if as_list else text), nl=False)
+        before = ",\n"
+    click.echo("\n]" if as_list else "")
 
 
 def _from_flags(tau: str | None, d: str | None, latency: str | None) -> list[tuple[dict[str, Any], Pipeline]]:
@@ -70,12 +95,15 @@ def _from_flags(tau: str | None, d: str | None, latency: str | None) -> list[tup
 def _from_file(file: str, tau: str | None, d: str | None, latency: str | None) -> list[tuple[dict[str, Any], Pipeline]]:
     if any(times is not None for times in (tau, d, latency)):
         raise PipelineError("calc", "both FILE and times", f"FILE alone, or --tau, --d and --latency; {_EXAMPLE}")
+    if not file.strip():
+        raise PipelineError("FILE", "an empty name", "a pipelines file, or the name of a shipped one: hand_crafted")
     from hpsim.sweep.file.pipelines_file import load_pipelines
 
     loaded = load_pipelines(file)
+    unit = loaded.unit if "unit" in loaded.model_fields_set else None  # the file's own word, or none
     return [
         (
-            {"name": entry.name, "unit": loaded.unit, "stages": list(entry.stages), "note": entry.note},
+            {"name": entry.name, "unit": unit, "stages": list(entry.stages), "note": entry.note},
             entry.pipeline(),
         )
         for entry in loaded.pipelines
@@ -86,29 +114,37 @@ def _fields(name: str, text: str | None) -> list[Fraction] | None:
     """The numbers of a comma-separated flag; an empty flag is none, as in the reference tool."""
     if text is None or (not text.strip() and name != "tau"):
         return None
-    return [_number(f"{name}[{s}]", field) for s, field in enumerate(text.split(","))]
+    fields = text.split(",")
+    if len(fields) > _MOST_STAGES:
+        raise PipelineError(name, f"{len(fields):,} values", f"at most {_MOST_STAGES:,} stages")
+    for s, field in enumerate(fields):
+        if not field.strip():
+            raise PipelineError(f"{name}[{s}]", "an empty field", _TIMES)
+    return [_number(f"{name}[{s}]", field, _TIME) for s, field in enumerate(fields)]
 
 
-def _number(place: str, text: str) -> Fraction:
+def _number(place: str, text: str, allowed: str) -> Fraction:
     if not text.strip():
-        raise PipelineError(place, "an empty field", "numbers separated by commas, such as 1.13,2.90,2.62")
+        raise PipelineError(place, "no value", allowed)
+    if re.fullmatch(r"[+-]?[0-9]{1,40}/0+", text.strip()):
+        raise PipelineError(place, f"{text.strip()[:60]} divides by zero", allowed)
     try:
         return exact(text)
     except ValueError as fault:
-        raise PipelineError(place, str(fault), "a decimal such as 1.13, or a fraction such as 1/3") from None
+        raise PipelineError(place, str(fault), allowed) from None
 
 
 def _whole(place: str, text: str) -> int:
-    value = _number(place, text)
+    value = _number(place, text, _COUNT)
     if value.denominator != 1:
-        raise PipelineError(place, text, "a whole number of micro-batches, at least 1, for example 8")
+        raise PipelineError(place, text, _COUNT)
     return int(value)
 
 
 def _compare(pipeline: Pipeline, M: int, measured: Fraction) -> dict[str, Any]:
     """The overlap ratio that a measured makespan implies, or why there is none; decided exactly."""
     if measured < 0:
-        raise PipelineError("measured", f"{measured} is negative", "a makespan of at least 0")
+        raise PipelineError("measured", f"{measured} is negative", _MAKESPAN)
     notes, rho = [], None
     for side, bound, outside in (
         ("below T_async", pipeline.async_(M), measured < pipeline.async_(M)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -19,19 +19,18 @@ _PIPED_WIDTH = 200  # a pipe has no width; nothing here should wrap
 _LISTED = 5  # names in a sentence
 
 
-def report(results: Sequence[dict[str, Any]], rho: Fraction) -> str:
-    """The page as text, with colours only on a terminal; ``results`` are those of ``Pipeline.analyze``."""
+def report(result: dict[str, Any], rho: Fraction) -> str:
+    """The page of one pipeline as text, with colours only on a terminal; ``result`` is that of ``Pipeline.analyze``."""
     terminal = sys.stdout.isatty()
     console = Console(
         highlight=False, markup=False, emoji=False, force_terminal=terminal, width=None if terminal else _PIPED_WIDTH
     )
     with console.capture() as capture:
-        for result in results:
-            console.print(Text(_title(result), style="bold"))
-            if result.get("note"):
-                console.print(Text(_printable(result["note"])))
-            for part in (_makespans(result, rho), _facts(result), _stages(result)):
-                console.print(part)
+        console.print(Text(_title(result), style="bold"))
+        if result.get("note"):
+            console.print(Text(_printable(result["note"])))
+        for part in (_makespans(result, rho), *_facts(result), _stages(result)):
+            console.print(part)
     return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
 
 
@@ -39,19 +38,20 @@ def _title(result: dict[str, Any]) -> str:
     size = f"{_counted(result['S'], 'stage')}, {_counted(result['M'], 'micro-batch', 'micro-batches')}"
     if "name" not in result:
         return size
-    return f"{_printable(result['name'])}: {size}, times in {_printable(result['unit'])}"
+    unit = f", times in {_printable(result['unit'])}" if result["unit"] else ""
+    return f"{_printable(result['name'])}: {size}{unit}"
 
 
 def _makespans(result: dict[str, Any], rho: Fraction) -> Table:
     rows = [
-        ("no communication (Theorem 1)", result["T_free"], result["tau_max"]),
+        ("free (Theorem 1)", result["T_free"], result["tau_max"]),
         ("async (Theorem 2)", result["T_async"], result["tau_max"]),
         ("blocking (Theorem 3)", result["T_block"], result["sigma_max"]),
         ("GPipe formula", result["T_gpipe"], result["tau_max"]),
     ]
     if rho != 1:
-        rows.insert(2, (f"linear blend, rho = {rho}", result["T_linear_blend"], result["effective_slope"]))
-    table = _table("regime", "makespan", "per micro-batch", "throughput", "GPipe formula off by")
+        rows.insert(2, (f"blend, rho = {rho}", result["T_linear_blend"], result["effective_slope"]))
+    table = _table("regime", "makespan", "per\nmicro-batch", "throughput", "GPipe off by")
     names, makespans, slopes = zip(*rows, strict=True)
     errors = [f"{100 * float(Fraction(result['T_gpipe']) / Fraction(T) - 1):+z.1f} %" for T in makespans[:-1]]
     columns = (aligned(makespans), aligned(slopes), aligned([1 / Fraction(slope) for slope in slopes]), [*errors, ""])
@@ -60,7 +60,8 @@ def _makespans(result: dict[str, Any], rho: Fraction) -> Table:
     return table
 
 
-def _facts(result: dict[str, Any]) -> Table:
+def _facts(result: dict[str, Any]) -> Iterator[Table | Text]:
+    """What the makespans differ by, and what decides them."""
     bias = result["homogeneity_bias"]
     numbers = [
         ("homogeneity bias", "sum(tau_max - tau)", bias),
@@ -87,11 +88,7 @@ def _facts(result: dict[str, Any]) -> Table:
     if "T_measured" in result:
         rho = result["rho_note"] or f"rho = {aligned([result['rho']])[0]}"
         facts.add_row("measured", f"{aligned([result['T_measured']])[0]}: {rho}")
-    page = Table.grid()
-    page.add_row(table)
-    page.add_row("")
-    page.add_row(facts)
-    return page
+    yield from (table, Text(), facts)
 
 
 def _stages(result: dict[str, Any]) -> Table:

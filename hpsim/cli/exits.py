@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 import click
+
+from hpsim.cli.streams import OutputLost
 
 COUNTEREXAMPLE = 1
 WRONG_INPUT = 2
@@ -26,6 +29,7 @@ def stopped_by(signum: int, told: str) -> NoReturn:
 def quit_at_once(told: str) -> NoReturn:
     """End without waiting for the running chunks, which Python would do."""
     click.echo(f"stopped at once: {told}", err=True)
-    sys.stdout.flush()
+    with suppress(OutputLost):
+        sys.stdout.flush()
     sys.stderr.flush()
     os._exit(SIGNAL_BASE + signal.SIGINT)

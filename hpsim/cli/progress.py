@@ -21,40 +21,46 @@ SECONDS_BETWEEN_LINES = 10.0
 def progress_on_stderr(name: str) -> Iterator[Callable[[Progress], None]]:
     """A function that shows the progress of the run ``name``; the bar disappears when the block ends."""
     on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    with _bar() if on_terminal else _lines(name) as show:
-        yield _announcing_resume(name, show)
+    with _bar(name) if on_terminal else _lines(name) as show:
+        yield show
 
 
-def _announcing_resume(name: str, show: Callable[[Progress], None]) -> Callable[[Progress], None]:
-    announced = False
-
-    def announce_and_show(progress: Progress) -> None:
-        nonlocal announced
-        if progress.parts_recorded and not announced:
-            recorded = f"{progress.parts_recorded:,} of {progress.parts_total:,} parts are recorded"
-            click.echo(f"{name}: resuming, {recorded} and will be checked", err=True)
-        announced = True
-        show(progress)
-
-    return announce_and_show
+def opening(progress: Progress) -> str:
+    """What lies ahead, before anything is done; parts with a record are checked, and not computed again."""
+    total = _counted(progress.parts_total, "chunk")
+    if not progress.parts_recorded:
+        return f"{_counted(progress.points_total, 'point')} in {total}"
+    if progress.parts_recorded == progress.parts_total:
+        return f"already computed, {total} to check"
+    return f"resuming, {progress.parts_recorded:,} of {progress.parts_total:,} parts are recorded and will be checked"
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[Progress], None]]:
+def _bar(name: str) -> Iterator[Callable[[Progress], None]]:
     from rich import progress as rich_progress
     from rich.console import Console
+    from rich.table import Column
+    from rich.text import Text
 
+    console = Console(stderr=True)
     bar = rich_progress.Progress(
-        rich_progress.BarColumn(bar_width=24),
-        rich_progress.TextColumn("{task.description}", markup=False),
-        console=Console(stderr=True),
+        rich_progress.BarColumn(bar_width=24 if console.width >= 80 else 10, table_column=Column(no_wrap=True)),
+        rich_progress.TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=False)),
+        console=console,
         transient=True,
     )
     started = time.monotonic()
+    opened = False
     with bar:
         task = bar.add_task("starting", total=None)
 
         def show(progress: Progress) -> None:
+            nonlocal opened
+            if progress.parts_recorded and not opened:
+                bar.console.print(
+                    Text(f"{name}: {opening(progress)}"), soft_wrap=True
+                )  # above the bar, and not into it
+            opened = True
             bar.update(
                 task,
                 total=progress.parts_total,
@@ -68,13 +74,14 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
 @contextmanager
 def _lines(name: str) -> Iterator[Callable[[Progress], None]]:
     started = time.monotonic()
-    next_line = started
+    next_line = None
 
     def show(progress: Progress) -> None:
         nonlocal next_line
         now = time.monotonic()
-        if now >= next_line:
-            click.echo(f"{name}: {state(progress, now - started)}", err=True)
+        if next_line is None or now >= next_line:
+            words = opening(progress) if next_line is None else state(progress, now - started)
+            click.echo(f"{name}: {words}", err=True)
             next_line = now + SECONDS_BETWEEN_LINES
 
     yield show
@@ -96,6 +103,10 @@ def state(progress: Progress, seconds: float) -> str:
         words.append(f"{_quantity(rate)} points/s")
         words.append(f"{_clock((progress.points_total - progress.points_done) / rate)} left")
     return " · ".join(words)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _quantity(count: float) -> str:

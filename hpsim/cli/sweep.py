@@ -9,6 +9,7 @@ import click
 
 from hpsim.cli import LazyGroup
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.options import WHOLE
 from hpsim.errors import SweepFileError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def schema() -> None:
 
 @click.command()
 @click.argument("file")
-@click.option("--id", "number", type=int, required=True, metavar="N", help="Number of the configuration, from 0.")
+@click.option("--id", "number", type=WHOLE, required=True, metavar="N", help="Number of the configuration, from 0.")
 @settings_option
 @json_option
 def config(file: str, number: int, settings: tuple[str, ...], as_json: bool) -> None:
@@ -81,6 +82,8 @@ def config(file: str, number: int, settings: tuple[str, ...], as_json: bool) -> 
 
     announce_compilation()
     values = configuration(loaded, number)
+    if loaded.pipelines is not None:
+        values = {"config_id": number, "name": loaded.pipelines[number].name} | values
     click.echo(json.dumps(values) if as_json else _aligned(values))
 
 
@@ -106,9 +109,9 @@ def _bytes(count: float) -> str:
 
 
 def _aligned(values: dict[str, Any]) -> str:
+    """One line a value; what the sweep does not have, such as a share of overlap, is left out."""
     width = max(map(len, values))
-    lines = (f"{key:<{width}}  {_text(value)}" for key, value in values.items())
-    return "\n".join(lines)
+    return "\n".join(f"{key:<{width}}  {_text(value)}" for key, value in values.items() if value is not None)
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,18 +13,32 @@ import click
 
 from hpsim.cli.announce import announce_compilation
 from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped_by
+from hpsim.cli.memory import keep_freed_memory
+from hpsim.cli.options import workers_option
 from hpsim.cli.sweep import settings_option
 from hpsim.cli.violations import config_command, in_words
+from hpsim.errors import RunFolderError
 
 if TYPE_CHECKING:
     from hpsim.sweep.run import RunInterrupted, RunReport
     from hpsim.sweep.spec import Sweep
 
 
+def _folder(context: click.Context, option: click.Parameter, text: str | None) -> Path | None:
+    """``--out`` as a path; ``Path`` alone would make ``.`` of nothing, and folders of an address."""
+    if text is None:
+        return None
+    if not text.strip():
+        raise RunFolderError("--out", "an empty name", "a folder, for example --out results/mine")
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
+        raise RunFolderError("--out", f"the address {text[:60]!r}", "a folder of this machine, such as results/mine")
+    return Path(text)
+
+
 @click.command()
 @click.argument("file")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Run folder [default: results/<name>].")
-@click.option("--workers", type=int, metavar="N", help="Threads [default: the CPUs this process may use].")
+@click.option("--out", callback=_folder, metavar="DIR", help="Run folder [default: results/<name>].")
+@workers_option
 @settings_option
 @click.option("--fresh", is_flag=True, help="Remove the run that is in the folder and start over.")
 @click.option("--json", "as_json", is_flag=True, help="Print the content of run.json, and the folder.")
@@ -44,6 +59,7 @@ def run(
         click.echo(f"note: {sentence}", err=True)
     folder = out or Path("results") / sweep.name
     announce_compilation()
+    keep_freed_memory()
     try:
         with progress_on_stderr(sweep.name) as show:
             report = run_sweep(sweep, folder, workers=workers, fresh=fresh, on_progress=show)
@@ -74,7 +90,8 @@ def summary(sweep: Sweep, report: RunReport) -> str:
     if sweep.arithmetic == "float64":
         errors = (f"{regime} {error:.1e}" for regime, error in totals.max_rel_err.items())
         words.append(f"worst relative error {', '.join(errors)}")
-    words.append(f"{report.wall_seconds:,.1f} s")
+    checked = report.parts_skipped == sweep.n_chunks
+    words.append("already complete, checked" if checked else f"{report.wall_seconds:,.1f} s")
     return f"{' · '.join(words)} → {report.folder}"
 
 

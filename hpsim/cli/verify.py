@@ -12,6 +12,8 @@ import click
 from hpsim import __version__
 from hpsim.cli.announce import announce_compilation
 from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped_by
+from hpsim.cli.memory import keep_freed_memory
+from hpsim.cli.options import WHOLE, workers_option
 from hpsim.cli.sweep import json_option
 from hpsim.cli.violations import config_command, in_words, run_command
 from hpsim.conjecture.verify import CONFIGS, Verdict
@@ -24,13 +26,13 @@ _WIDTH = 120  # more than the table ever needs, so that no number is cut short
 @click.command()
 @click.option(
     "--configs",
-    type=int,
+    type=WHOLE,
     default=CONFIGS,
     show_default=True,
     metavar="N",
     help="Random configurations of the exact search, 8 points each.",
 )
-@click.option("--workers", type=int, metavar="N", help="Threads [default: the CPUs this process may use].")
+@workers_option
 @json_option
 def verify(configs: int, workers: int | None, as_json: bool) -> None:
     """Check again that the paper's theorems have no counterexample.
@@ -46,6 +48,7 @@ def verify(configs: int, workers: int | None, as_json: bool) -> None:
     from hpsim.sweep.executors import Interrupted
 
     announce_compilation()
+    keep_freed_memory()
     try:
         with progress_on_stderr("verify") as show:
             verdicts = library.verify(configs, workers, show)

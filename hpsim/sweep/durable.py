@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -51,6 +53,16 @@ def write_durably(target: Path, content: bytes | pyarrow.Buffer) -> None:
             temporary.unlink()
         raise
     fsync_directory(target.parent)
+
+
+def read_json(path: Path) -> object:
+    """The content of a JSON file; None when it is damaged or no file (a pipe would be waited for without end)."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        return None
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return None
 
 
 def fsync_directory(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hpsim.sweep.file.checks import CHECKS
@@ -10,7 +11,7 @@ from hpsim.sweep.spec import SOURCES, Sweep
 
 def sweep_json_schema() -> dict[str, Any]:
     """A JSON Schema (draft 2020-12) that accepts every valid sweep file and rejects structural mistakes."""
-    schema: dict[str, Any] = _without_nulls(Sweep.model_json_schema())
+    schema: dict[str, Any] = _in_plain_words(_without_nulls(Sweep.model_json_schema()))
     properties = schema["properties"]
     for key, single in (("regimes", "items"), ("microbatches", "items")):
         properties[key] = _one_or_list(properties[key], properties[key][single])
@@ -51,3 +52,16 @@ def _without_nulls(schema: Any) -> Any:
             del kept["anyOf"]
             kept = left[0] | kept
     return {key: _without_nulls(value) for key, value in kept.items()}
+
+
+def _in_plain_words(schema: Any) -> Any:
+    """``schema`` with the first paragraph of each description, without the markup of docstrings."""
+    if isinstance(schema, list):
+        return [_in_plain_words(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    words = {key: _in_plain_words(value) for key, value in schema.items()}
+    if isinstance(words.get("description"), str):
+        first = " ".join(words["description"].split("\n\n")[0].split())
+        words["description"] = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", first).replace("``", "`")
+    return words

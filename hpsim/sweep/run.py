@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hpsim.errors import HpsimError
+from hpsim.errors import HpsimError, RunFolderError
 from hpsim.processors import threads
 from hpsim.sweep.executors import Interrupted, run_all
 from hpsim.sweep.store import RunFolder
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 VIOLATIONS_REPORTED = 5
 FAILURES_REPORTED = 5
+LARGEST_COUNT = 2**53  # of seconds or parts in a run.json
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def run_sweep(
     Raises
     ------
     HpsimError
-        When ``workers`` is below 1, or (RunFolderError) the folder cannot be used.
+        When ``workers`` is below 1, or (RunFolderError) the folder cannot be used or loses parts while running.
     RunInterrupted
         After SIGINT or SIGTERM, when the running chunks are finished.
     """
@@ -187,8 +188,10 @@ class _Session:
 
     def __post_init__(self) -> None:
         earlier = {} if self.fresh else self.folder.read_run()
-        self.wall_seconds = float(earlier.get("wall_seconds", 0.0))
-        self.run = self._write("running", int(earlier.get("parts_done", 0)), earlier.get("totals", asdict(Totals())))
+        self.wall_seconds = _number(earlier.get("wall_seconds"))
+        totals = earlier.get("totals")
+        known = totals if isinstance(totals, dict) else asdict(Totals())
+        self.run = self._write("running", int(_number(earlier.get("parts_done"))), known)
         self.parts_recorded = self.folder.recorded()
         self.started = time.monotonic()
 
@@ -237,8 +240,14 @@ class _Session:
     def end(self) -> None:
         if self.parts_done + self.parts_failed > self.parts_skipped:
             self.wall_seconds += time.monotonic() - self.started
-        status = "complete" if self.parts_done == self.folder.sweep.n_chunks else "running"
-        self.run = self._write(status, self.parts_done, asdict(self.totals))
+        if self.parts_done < self.folder.sweep.n_chunks:
+            self.run = self._write("running", self.parts_done, asdict(self.totals))
+            return
+        there = self.folder.written()
+        self.run = self._write("complete" if there == self.parts_done else "running", there, asdict(self.totals))
+        if there < self.parts_done:
+            vanished = f"{self.parts_done - there} of {self.parts_done} parts vanished while the sweep was running"
+            raise RunFolderError(str(self.folder.path), vanished, "the same command computes them again")
 
     def report(self) -> RunReport:
         return RunReport(
@@ -251,6 +260,11 @@ class _Session:
             self.failures,
             self.folder.first_violations(VIOLATIONS_REPORTED) if self.totals.violations else [],
         )
+
+
+def _number(value: object) -> float:
+    """A number of an earlier ``run.json``, which only informs; 0 for what it cannot have been."""
+    return float(value) if isinstance(value, int | float) and 0 <= value <= LARGEST_COUNT else 0.0
 
 
 def _one_line(error: Exception) -> str:

@@ -13,14 +13,14 @@ from typing import Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic.config import JsonDict
 
+from hpsim.errors import SweepFileError
 from hpsim.regime import NAMES
 from hpsim.sweep.file.checks import CHECKS, for_regimes
-from hpsim.sweep.file.distribution import WHOLE_KINDS, Distribution, DistributionField
+from hpsim.sweep.file.distribution import Distribution, DistributionField, StagesField
 from hpsim.sweep.file.document import Document
 from hpsim.sweep.file.exactness import check_grid, check_pipelines, check_sampled, check_sixteenths
 from hpsim.sweep.file.fields import (
     MAX_CONFIGS,
-    MAX_STAGES,
     Chunk,
     Configs,
     MicroBatches,
@@ -32,7 +32,7 @@ from hpsim.sweep.file.fields import (
     shown,
 )
 from hpsim.sweep.file.grid import Grid
-from hpsim.sweep.file.pipelines_file import PipelineEntry, Text, load_pipelines, unique_names
+from hpsim.sweep.file.pipelines_file import EXAMPLE, PipelineEntry, Text, listed, load_pipelines, unique_names
 from hpsim.sweep.file.settings import with_settings
 from hpsim.sweep.file.validation import validated
 from hpsim.sweep.file.values import CheckId, Name, RegimeName, Share, Tolerance, each_once, safe_name
@@ -41,7 +41,13 @@ from hpsim.sweep.file.yaml_file import find, load
 Source = Literal["sampled", "pipelines", "grid"]
 SOURCES: dict[str, Source] = {"configs": "sampled", "pipelines": "pipelines", "grid": "grid"}
 _SAMPLED_ONLY = ("stages", "tau", "d", "latency", "edge_cases")
+MOST_NUMBERS = 2**27
+"""In the tables of one chunk: 1 GiB of float64, which with what surrounds them takes 3.5 GiB while it is written."""
 _NOT_EMPTY: JsonDict = {"minItems": 1, "uniqueItems": True}
+_TAU = (
+    "Service time of each stage. Where every draw of a configuration is 0, one of its stages gets the upper end, "
+    "so that no pipeline is without work."
+)
 _ZERO = Distribution("constant", (Fraction(0),))
 
 
@@ -57,8 +63,8 @@ class Sweep(Part):
     unit: Text | None = Field(None, description="Unit of all times, for display; default: the pipelines file's.")
     seed: Seed = Field(0, description="Seed of the random numbers; the same seed gives the same configurations.")
     configs: Configs | None = Field(None, description="Source: this many random configurations.")
-    stages: DistributionField | None = Field(None, description="Number of stages S (uniform is over whole numbers).")
-    tau: DistributionField | None = Field(None, description="Service time of each stage.")
+    stages: StagesField | None = Field(None, description="Number of stages S (uniform is over whole numbers).")
+    tau: DistributionField | None = Field(None, description=_TAU)
     d: DistributionField | None = Field(None, description="Transfer time of each link; 0 when left out.")
     latency: DistributionField | None = Field(None, description="Travel time of each link that occupies nothing.")
     rho: DistributionField | None = Field(None, description="Overlapped share of each transfer, for `partial`.")
@@ -128,24 +134,16 @@ class Sweep(Part):
                 raise refusal((index,), found, f"allowed for these regimes: {', '.join(for_regimes(regimes))}")
         return sorted(claims, key=list(CHECKS).index)
 
+    @field_validator("pipelines", mode="before")
+    @classmethod
+    def _file_or_list(cls, value: Any) -> Any:
+        allowed = f"allowed: a file name, for example hand_crafted, or a list of pipelines, for example [{EXAMPLE}]"
+        return value if value is None else listed(value, allowed)
+
     @field_validator("pipelines")
     @classmethod
     def _unique_names(cls, value: list[PipelineEntry] | None) -> list[PipelineEntry] | None:
         return value if value is None else unique_names(value)
-
-    @field_validator("stages")
-    @classmethod
-    def _whole_stages(cls, value: Distribution | None) -> Distribution | None:
-        """``uniform`` over stages means whole numbers, both ends included."""
-        if value is None:
-            return None
-        if value.kind not in WHOLE_KINDS or value.times:
-            found = f"found {value.kind}" if not value.times else "found times"
-            raise refusal((), found, "allowed: a number, {uniform: [2, 8]} (whole numbers), or {choice: [3, 5]}")
-        if any(number.denominator != 1 or not 1 <= number <= MAX_STAGES for number in value.values):
-            numbers = ", ".join(shown(number) for number in value.values[:8])
-            raise refusal((), f"found {numbers}", f"allowed: whole numbers of stages from 1 to {MAX_STAGES}")
-        return Distribution("integers", value.values) if value.kind == "uniform" else value
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Sweep:
@@ -153,6 +151,7 @@ class Sweep(Part):
         _check_times(self)
         _check_rho(self)
         _check_arithmetic(self)
+        _check_memory(self)
         if self.n_configs > MAX_CONFIGS:
             found = f"10^{len(str(self.n_configs)) - 1} configurations or more"
             raise refusal(("grid",), found, f"allowed: at most {MAX_CONFIGS}")
@@ -244,6 +243,9 @@ def _sweep(document: Document, folder: Path, stem: str) -> Sweep:
         place, typed = document.place(("pipelines",)), ("pipelines",) in document.settings
         path = find(data["pipelines"], "configs", Path() if typed else folder, place)
         loaded = load_pipelines(path)
+        if loaded.unit is not None and data.get("unit", loaded.unit) != loaded.unit:
+            found = f"{shown(data['unit'])}, but the times of {path} are in {shown(loaded.unit)}"
+            raise SweepFileError(document.place(("unit",)), found, "leave unit out, or give that one")
         data = {"unit": loaded.unit} | data | {"pipelines": loaded.pipelines}
     return validated(Sweep, Document(document.file, data, document.lines, document.settings))
 
@@ -304,6 +306,22 @@ def _check_rho(sweep: Sweep) -> None:
         raise refusal(("rho", "times"), "rho times a service time", "allowed for d and latency")
     if sweep.rho.high > 1:
         raise refusal(("rho",), f"shares up to {float(sweep.rho.high):.4g}", "allowed: shares from 0 to 1")
+
+
+def _check_memory(sweep: Sweep) -> None:
+    """A chunk whose points can be held in memory while they are written."""
+    if sweep.record != "points":
+        return  # evaluated tile by tile, whatever the chunk
+    if sweep.pipelines is not None:
+        stages = max(entry.S for entry in sweep.pipelines)
+    elif sweep.grid is not None:
+        stages = max(sweep.grid.stages)
+    else:
+        stages = int(sweep.stages.high) if sweep.stages is not None else 1
+    each = 2 * stages + len(sweep.microbatches) * (1 + 3 * len(sweep.regimes))
+    if min(sweep.chunk, sweep.n_configs) * each > MOST_NUMBERS:
+        found = f"about {each} numbers for each of {sweep.chunk} configurations, too many to hold in memory at once"
+        raise refusal(("chunk",), found, f"allowed here: a chunk of at most {max(1, MOST_NUMBERS // each)}")
 
 
 def _check_arithmetic(sweep: Sweep) -> None:

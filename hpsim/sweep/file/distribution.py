@@ -8,6 +8,7 @@ and its twin in ``reference/sampling.py``. Type checker and tests name what is m
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Context
 from fractions import Fraction
@@ -15,7 +16,8 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
-from hpsim.sweep.file.fields import NUMBER_SCHEMA, Number, Part, plain, refusal, shown
+from hpsim.exact import exact
+from hpsim.sweep.file.fields import MAX_STAGES, NUMBER_SCHEMA, Number, Part, plain, refusal, shown
 
 Kind = Literal["constant", "uniform", "loguniform", "lognormal", "integers", "choice"]
 Times = Literal["mean_tau", "max_tau"]
@@ -141,6 +143,41 @@ def read_distribution(value: object) -> Distribution:
     return DistributionForm(constant=cast(Fraction, value)).distribution()
 
 
+def read_stages(value: object) -> Distribution:
+    """The distribution of a number of stages; ``uniform`` means whole numbers, both ends included."""
+    allowed = f"allowed: whole numbers from 1 to {MAX_STAGES}, for example 4, {{uniform: [2, 8]}} or {{choice: [3, 5]}}"
+    for path, number in _numbers(value):
+        if not _is_whole(number, 1, MAX_STAGES):
+            raise refusal(path, f"found {shown(number)}", allowed)
+    distribution = read_distribution(value)
+    if distribution.kind not in WHOLE_KINDS or distribution.times:
+        raise refusal((), "found times" if distribution.times else f"found {distribution.kind}", allowed)
+    return Distribution("integers", distribution.values) if distribution.kind == "uniform" else distribution
+
+
+def _numbers(value: object) -> Iterator[tuple[tuple[str | int, ...], object]]:
+    """What is written in the place of a number in a distribution over whole numbers, and at which path."""
+    if isinstance(value, Distribution):
+        yield from (((), number) for number in value.values)
+    elif not isinstance(value, dict):
+        yield (), value
+    else:
+        for kind in WHOLE_KINDS:
+            written = value.get(kind)
+            if isinstance(written, list | tuple):
+                yield from (((kind, index), number) for index, number in enumerate(written))
+            elif written is not None:
+                yield (kind,), written
+
+
+def _is_whole(value: object, low: int, high: int) -> bool:
+    try:
+        number = exact(value)
+    except ValueError:
+        return False
+    return number.denominator == 1 and low <= number <= high
+
+
 def _json_schema() -> dict[str, Any]:
     form = DistributionForm.model_json_schema()
     form["oneOf"] = [{"required": [kind]} for kind in KINDS]
@@ -148,3 +185,4 @@ def _json_schema() -> dict[str, Any]:
 
 
 DistributionField = Annotated[Distribution, PlainValidator(read_distribution), WithJsonSchema(_json_schema())]
+StagesField = Annotated[Distribution, PlainValidator(read_stages), WithJsonSchema(_json_schema())]

@@ -54,6 +54,11 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 value``, ``2 values``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def plain(value: Fraction) -> int | float | str:
     """An exact number in JSON: an integer, a decimal whose shortest form is exact, or a fraction as text."""
     if value.denominator == 1:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, TypeAdapter, WithJsonSchema, field_validator, model_validator
 
-from hpsim.sweep.file.fields import MAX_STAGES, NUMBER_SCHEMA, Number, Part, Stages, plain, refusal, shown
+from hpsim.sweep.file.fields import MAX_STAGES, NUMBER_SCHEMA, Number, Part, Stages, counted, plain, refusal, shown
 
 MOST_LEVELS = 100_000
 Vector = tuple[Fraction, ...]
@@ -111,6 +111,8 @@ def _tau_axis(value: object) -> Axis:
         raise refusal((), f"found {shown(value)}", example)
     vectors = _VECTORS.validate_python([list(entry) for entry in value])
     for index, vector in enumerate(vectors):
+        if not vector:
+            raise refusal((index,), "no service time", "allowed: one for each stage, such as [0.5, 1, 1, 5]")
         if not any(vector):
             raise refusal((index,), "every service time is 0", "allowed: at least one above 0")
         if len(vector) > MAX_STAGES:
@@ -205,8 +207,9 @@ class Grid(Part):
             for index, level in enumerate(axis if isinstance(axis, tuple) else ()):
                 for S in self.stages:
                     if isinstance(level, tuple) and len(level) != S - 1:
-                        found = f"{len(level)} values for {S} stages"
-                        raise refusal((key, index), found, f"allowed: {S - 1} values, or one number for every link")
+                        found = f"{counted(len(level), 'value')} for {counted(S, 'stage')}"
+                        allowed = f"allowed: {counted(S - 1, 'value')}, or one number for every link"
+                        raise refusal((key, index), found, allowed)
         return self
 
     def count(self, S: int) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from hpsim.sweep.file.fields import MAX_STAGES, Number, Part, plain, refusal
+from hpsim.sweep.file.fields import MAX_STAGES, Number, Part, counted, plain, refusal, shown
 from hpsim.sweep.file.validation import validated
 from hpsim.sweep.file.yaml_file import find, load
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hpsim.pipeline import Pipeline
 
 Text = Annotated[str, Field(min_length=1, max_length=10_000)]
+EXAMPLE = "{name: a, tau: [1, 2]}"
 
 
 class PipelineEntry(Part):
@@ -59,10 +60,11 @@ class PipelineEntry(Part):
         for key in ("d", "latency"):
             values = getattr(self, key)
             if len(values) != self.S - 1:
-                found = f"{len(values)} values for {self.S} stages"
-                raise refusal((key,), found, f"allowed: {self.S - 1} values, one a link")
+                found = f"{counted(len(values), 'value')} for {counted(self.S, 'stage')}"
+                raise refusal((key,), found, f"allowed: {counted(self.S - 1, 'value')}, one a link")
         if self.stages and len(self.stages) != self.S:
-            raise refusal(("stages",), f"{len(self.stages)} names for {self.S} stages", f"allowed: {self.S} names")
+            found = f"{counted(len(self.stages), 'name')} for {counted(self.S, 'stage')}"
+            raise refusal(("stages",), found, f"allowed: {counted(self.S, 'name')}")
         return self
 
     @property
@@ -88,6 +90,13 @@ class PipelineEntry(Part):
         return {"name": self.name} | times | {key: value for key, value in words.items() if value}
 
 
+def listed(pipelines: Any, allowed: str = f"allowed: a list of pipelines, for example [{EXAMPLE}]") -> Any:
+    """``pipelines``, when it is a list."""
+    if not isinstance(pipelines, list | tuple):
+        raise refusal((), f"found {shown(pipelines)}", allowed)
+    return pipelines
+
+
 def unique_names(pipelines: list[PipelineEntry]) -> list[PipelineEntry]:
     """``pipelines``, when no two have the same name."""
     seen: set[str] = set()
@@ -103,15 +112,16 @@ class PipelinesFile(Part):
 
     Attributes
     ----------
-    unit : str
+    unit : str or None
         Unit of all times, for display.
     pipelines : list of PipelineEntry
         At least one.
     """
 
-    unit: Text = Field("s", description="Unit of all times, for example s or ms.")
+    unit: Text | None = Field(None, description="Unit of all times, for example s or ms.")
     pipelines: list[PipelineEntry] = Field(min_length=1, description="The pipelines.")
 
+    _listed = field_validator("pipelines", mode="before")(lambda pipelines: listed(pipelines))
     _names = field_validator("pipelines")(unique_names)
 
 
@@ -123,4 +133,4 @@ def load_pipelines(path_or_name: str | Path) -> PipelinesFile:
     SweepFileError
         When there is no such file, or it says something that is not allowed.
     """
-    return validated(PipelinesFile, load(find(str(path_or_name), "configs")))
+    return validated(PipelinesFile, load(find(str(path_or_name), "configs"), f"pipelines: [{EXAMPLE}]"))

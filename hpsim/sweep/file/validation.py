@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from hpsim.errors import SweepFileError
 from hpsim.sweep.file.document import Document, KeyPath
-from hpsim.sweep.file.fields import shown
+from hpsim.sweep.file.fields import counted, shown
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -84,9 +84,9 @@ def _words(model: type[BaseModel], path: KeyPath, mistake: ErrorDetails) -> tupl
         case "list_type":
             return found, "allowed: a list, for example [1, 2]"
         case "too_short":
-            return found, f"allowed: at least {context['min_length']} values"
+            return found, f"allowed: at least {counted(context['min_length'], 'value')}"
         case "too_long":
-            return found, f"allowed: at most {context['max_length']} values"
+            return found, f"allowed: at most {counted(context['max_length'], 'value')}"
         case "model_type" | "dict_type":
             return found, "allowed: a mapping of keys"
     return found, f"allowed: {mistake['msg']}"

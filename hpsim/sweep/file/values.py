@@ -17,8 +17,13 @@ RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECA
 
 
 def _name(value: str) -> str:
-    if not re.fullmatch(r"\w[\w.-]{0,99}", value) or value.endswith(".") or RESERVED.fullmatch(value):
-        allowed = "allowed: letters, digits, `_`, `-` and `.`, at most 100, since it names the run folder"
+    if RESERVED.fullmatch(value):
+        raise refusal((), f"found {shown(value)}, which Windows keeps for a device", "allowed: any other name")
+    if not re.fullmatch(r"\w[\w.-]{0,99}", value) or value.endswith("."):
+        allowed = (
+            "allowed: letters, digits, `_`, `-` and `.`, with a letter, digit or `_` first and no `.` last, "
+            "at most 100, since it names the run folder"
+        )
         raise refusal((), f"found {shown(value)}", allowed)
     return value
 

@@ -7,6 +7,7 @@ read exactly, ``1e-3`` and ``.5`` included; what is neither a number nor ``true`
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -27,8 +28,8 @@ _LONGEST_NUMBER = 400
 _Parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def load(path: Path) -> Document:
-    """Read a YAML file whose top level is a mapping.
+def load(path: Path, example: str = "configs: 1000") -> Document:
+    """Read a YAML file whose top level is a mapping, for example ``example``.
 
     Raises
     ------
@@ -39,12 +40,11 @@ def load(path: Path) -> Document:
     file = str(path)
     data, lines = parse(_text(path), file)
     if data is None:
-        raise SweepFileError(f"{file}:1", "the file is empty", "a mapping of keys, for example `configs: 1000`")
+        raise SweepFileError(f"{file}:1", "the file is empty", f"a mapping of keys, for example `{example}`")
     if not isinstance(data, dict):
-        raise SweepFileError(
-            f"{file}:{lines[()]}", f"the top level is {_kind(data)}", "a mapping of keys, for example `configs: 1000`"
-        )
-    empty = next((key for key, value in _walk(data) if value is None), None)
+        allowed = f"a mapping of keys, for example `{example}`"
+        raise SweepFileError(f"{file}:{lines[()]}", f"the top level is {_kind(data)}", allowed)
+    empty = without_value(data)
     if empty is not None:
         place = f"{file}:{lines[empty]}: {dotted(empty)}"
         raise SweepFileError(place, "no value", "write a value, or leave the key out")
@@ -74,6 +74,11 @@ def parse(text: str, place: str, line_numbers: bool = True) -> tuple[Plain, dict
         _refuse(builder.at(1), f"not YAML: {' '.join(str(error).split())[:200]}", _hint(""))
 
 
+def without_value(data: Plain) -> KeyPath | None:
+    """The first key path of ``data`` that has no value, if any."""
+    return next((path for path, value in _walk(data) if value is None), None)
+
+
 def find(name: str, kind: Literal["sweeps", "configs"], folder: Path = Path(), place: str | None = None) -> Path:
     """The file that ``name`` means: a path from ``folder`` on, or the bare name of a shipped file.
 
@@ -95,7 +100,9 @@ def find(name: str, kind: Literal["sweeps", "configs"], folder: Path = Path(), p
     stem = name.removesuffix(".yaml")
     if stem in shipped:
         return shipped[stem]
-    allowed = f"a path to a {_SHIPPED[kind]} file, or the name of a shipped one ({', '.join(shipped)})"
+    close = difflib.get_close_matches(stem.lower(), shipped, n=1, cutoff=0.75)
+    hint = f"did you mean {close[0]}? otherwise " if close else ""
+    allowed = f"{hint}a path to a {_SHIPPED[kind]} file, or the name of a shipped one ({', '.join(shipped)})"
     written = _one_line(str(path))
     raise SweepFileError(place or written, f"{written}: {found}" if place else found, allowed)
 

@@ -1,0 +1,1 @@
+"""A run folder → summary, SQL, data frames and figures; nothing here writes into it."""

@@ -1,0 +1,1 @@
+"""One small file a kind of figure: a run → axes."""

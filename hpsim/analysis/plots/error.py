@@ -1,0 +1,55 @@
+"""The worst relative error of recurrence and closed form against the number of micro-batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpsim.analysis.database import connect
+from hpsim.analysis.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hpsim.analysis.run import Run
+
+_APART = 1.08  # regimes that agree would hide each other
+
+
+def plot_error(run: Run, ax: Axes | None = None) -> Axes:
+    """Draw the worst error at each M, one line a regime; in float64 the tolerance too.
+
+    The scale is logarithmic down to 1e-17, below any double's rounding, and then linear to 0, so that exact agreement
+    shows.
+
+    Raises
+    ------
+    RunFolderError
+        When the run kept violations only.
+    """
+    run.need("points", "the plot of errors")
+    ax = style.axes(ax)
+    worst = ", ".join(f"max(rel_err_{regime})" for regime in run.regimes)
+    with connect(run) as connection:
+        rows = connection.execute(f"SELECT M, {worst} FROM points GROUP BY M ORDER BY M").fetchall()
+    for k, regime in enumerate(run.regimes):
+        look = {**style.REGIME[regime], "marker": style.marks(rows, style.REGIME[regime]["marker"])}
+        shift = _APART ** (k - (len(run.regimes) - 1) / 2)
+        ax.plot([row[0] * shift for row in rows], [row[k + 1] for row in rows], label=regime, **look)
+    largest = max((error for row in rows for error in row[1:]), default=0.0)
+    tolerance = run.sweep.get("tolerance")
+    if tolerance is not None:
+        ax.axhline(float(tolerance), color=style.BLACK, linewidth=0.8, linestyle=(0, (5, 3)))
+        ax.annotate("tolerance", (1, float(tolerance)), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    if largest == 0 and tolerance is None:
+        ax.set_ylim(-0.05, 1)
+        ax.set_yticks([0])
+        ax.annotate(
+            "0 at every point:\nrecurrence and closed form are equal", (0.5, 0.5), xycoords="axes fraction", ha="center"
+        )
+    else:
+        ax.set_yscale("symlog", linthresh=1e-17)
+        ax.set_ylim(-2e-18, max(largest, float(tolerance or 0)) * 30)
+    style.microbatch_axis(ax, [row[0] for row in rows])
+    ax.set_ylabel("worst relative error")
+    ax.legend(loc="center right" if tolerance is not None else "upper left", ncols=len(run.regimes))
+    return ax

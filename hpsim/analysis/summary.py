@@ -1,0 +1,107 @@
+"""A run in numbers: totals, worst errors, phase transitions, and quantiles over all of its points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hpsim.analysis.database import connect
+from hpsim.analysis.quantiles import quantiles
+from hpsim.analysis.run import Run, open_run
+from hpsim.sweep.durable import told_plainly
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What :func:`summarise` found; the tables are None where the run did not record what they are made from.
+
+    Attributes
+    ----------
+    run : Run
+        The run.
+    phase : list of dict or None
+        For each S: ``configs``, those ``in_transition``, and their ``share``.
+    bias : list of dict or None
+        For each S: quantiles of the homogeneity bias sum(tau_max - tau), in the run's unit.
+    overlap_gain : list of dict or None
+        For each S and M: quantiles of T_blocking / T_async; None without these two regimes.
+    gpipe_overestimate : list of dict or None
+        For each S and M: quantiles of T_gpipe / T - 1, with T the makespan in the regime ``gpipe_against``.
+    gpipe_against : str
+        The first of the run's regimes, in the order free, async, blocking, partial.
+    """
+
+    run: Run
+    phase: list[dict[str, Any]] | None
+    bias: list[dict[str, Any]] | None
+    overlap_gain: list[dict[str, Any]] | None
+    gpipe_overestimate: list[dict[str, Any]] | None
+    gpipe_against: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The summary in plain JSON types, without the violations themselves."""
+        run = self.run
+        return {
+            "run": str(run.path),
+            "name": run.sweep["name"],
+            "status": "unfinished" if run.unfinished else "complete",
+            "parts_done": run.parts_done,
+            "parts_total": run.parts_total,
+            "parts_lost": run.parts_lost,
+            "arithmetic": run.sweep["arithmetic"],
+            "regimes": run.regimes,
+            "unit": run.unit,
+            **asdict(run.totals),
+            "phase_transition": self.phase,
+            "homogeneity_bias": self.bias,
+            "overlap_gain": self.overlap_gain,
+            "gpipe_overestimate": self.gpipe_overestimate,
+            "gpipe_overestimate_against": self.gpipe_against,
+        }
+
+
+def summarise(path: str | Path) -> Summary:
+    """Summarise the run folder ``path``, finished or not, out of core.
+
+    Every quantile is exact and a value that occurs (see :mod:`hpsim.analysis.quantiles`). Totals and worst errors are
+    those of the parts' records, so they cover all points even where only violations were kept. 100 million points take
+    less than half a gigabyte of memory.
+
+    Raises
+    ------
+    RunFolderError
+        When it is no run folder, or cannot be read.
+    MissingExtraError
+        When DuckDB is not installed.
+    """
+    run = open_run(path)
+    against = run.regimes[0]
+    if "points" not in run.tables:
+        return Summary(run, None, None, None, None, against)
+    with told_plainly(run.path), connect(run) as connection:
+        gain = None
+        if {"async", "blocking"} <= set(run.regimes):
+            gain = quantiles(connection, "points", "T_blocking / T_async", ["S", "M"], around=1)
+        excess = quantiles(connection, "points", f"T_gpipe / T_{against} - 1", ["S", "M"])
+        bias = quantiles(connection, "configs", "bias", ["S"])
+        return Summary(run, phase_by_stages(connection), bias, gain, excess, against)
+
+
+def phase_by_stages(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """How many configurations of each S are in phase transition (Corollary 4)."""
+    rows = connection.execute("SELECT S, count(*), count(*) FILTER (phase) FROM configs GROUP BY S ORDER BY S")
+    return [{"S": S, "configs": n, "in_transition": k, "share": k / n} for S, n, k in rows.fetchall()]
+
+
+def stored_violations(run: Run) -> Iterator[dict[str, Any]]:
+    """Each stored violation, its row of the table, in the order of the sweep; one part in memory at a time."""
+    import pyarrow.parquet
+
+    with told_plainly(run.path):
+        for file in run.files["violations"]:
+            yield from pyarrow.parquet.read_table(file).to_pylist()

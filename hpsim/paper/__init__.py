@@ -1,0 +1,1 @@
+"""The paper's numbers, tables and figures, computed again and compared one by one."""

@@ -1,0 +1,135 @@
+"""Standard streams that are closed, full, left by their reader, or of few characters."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpsim.cli.progress import opening
+from hpsim.sweep.run import Progress
+
+HPSIM = "import sys; sys.argv[0] = 'hpsim'; from hpsim.cli import main; main()"
+CALC = ("calc", "--tau", "1,2")
+BAR_AND_ANNOUNCEMENT = """
+from hpsim.cli.announce import _tell
+from hpsim.cli.progress import progress_on_stderr
+with progress_on_stderr("a run"):
+    _tell()
+"""
+full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full, which Linux has")
+
+
+def hpsim(*words: str, shell: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command line in a new process, its streams redirected as ``shell`` says."""
+    command = ["bash", "-c", f'"$@" {shell}', "bash", sys.executable, "-c", HPSIM, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", pytest.param("2>/dev/full", marks=full)])
+def test_a_run_does_not_need_stderr(tmp_path: Path, redirection: str) -> None:
+    """A sweep runs to its end and prints its line, whether or not anybody can read its progress."""
+    done = hpsim("sweep", "run", "hand_crafted", "--out", str(tmp_path), shell=redirection)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("11 configurations · 88 points · ")
+    assert json.loads((tmp_path / "run.json").read_text())["status"] == "complete"
+
+
+@pytest.mark.parametrize("words", [CALC, (*CALC, "--json"), ("--help",), ("sweep", "schema")])
+@pytest.mark.parametrize(
+    ("redirection", "reason"),
+    [(">&-", "it is closed"), pytest.param(">/dev/full", "no space left on device", marks=full)],
+)
+def test_output_that_cannot_be_printed_is_one_line(words: tuple[str, ...], redirection: str, reason: str) -> None:
+    """Lost output is told in one line and is exit code 2, never that of a counterexample."""
+    done = hpsim(*words, shell=redirection)
+    assert done.stderr == f"error: stdout: {reason}; another place for what is printed\n"
+    assert done.returncode == 2
+
+
+def test_both_streams_may_be_closed(tmp_path: Path) -> None:
+    """With nowhere to say anything the exit code speaks; and files are not opened in the place of a stream."""
+    assert hpsim("calc", "--tau", "0", shell=">&- 2>&-").returncode == 2
+    assert hpsim("sweep", "run", "hand_crafted", "--out", str(tmp_path), shell="<&- >&- 2>&-").returncode == 2
+    assert json.loads((tmp_path / "run.json").read_text())["status"] == "complete"
+
+
+@pytest.mark.parametrize("words", [CALC, ("sweep", "schema")])
+def test_a_reader_that_has_seen_enough(words: tuple[str, ...]) -> None:
+    """A closed pipe is silent, and the exit code of SIGPIPE."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-c", HPSIM, *words], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_characters_that_the_stream_does_not_have(tmp_path: Path) -> None:
+    """A stream without the arrow gets a question mark, not a traceback after the run."""
+    done = subprocess.run(
+        [sys.executable, "-c", HPSIM, "sweep", "run", "hand_crafted", "--out", "run"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.decode("latin-1").startswith("11 configurations · 88 points · ")
+    assert done.stdout.endswith(b" ? run\n")
+
+
+def terminal(columns: int, *words: str, cwd: Path, code: str = HPSIM) -> str:
+    """What a command draws on a terminal of this width."""
+    import fcntl
+    import struct
+    import termios
+
+    reading, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment: dict[str, Any] = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
+    environment.pop("COLUMNS", None)
+    command = [sys.executable, "-c", code, *words]
+    process = subprocess.Popen(command, stdin=end, stdout=end, stderr=end, env=environment, cwd=cwd)
+    os.close(end)
+    drawn = b""
+    while True:
+        try:
+            piece = os.read(reading, 65536)
+        except OSError:  # how Linux tells that the other end is closed
+            break
+        if not piece:
+            break
+        drawn += piece
+    os.close(reading)
+    assert process.wait(60) == 0
+    return drawn.decode()
+
+
+def test_the_bar_on_a_narrow_terminal(tmp_path: Path) -> None:
+    """At 40 columns the bar is there, and its words beside it; what is said in a run has a line of its own."""
+    run = ("sweep", "run", "hand_crafted", "--set", "chunk=4", "--out", "run")
+    assert "━━━━━━━━━━ 3/3 chunks · 88 points" in terminal(40, *run, cwd=tmp_path)
+    (tmp_path / "run" / "_parts" / "000001.json").unlink()
+    resumed = terminal(40, *run, cwd=tmp_path)
+    assert "hand-crafted: resuming, 2 of 3 parts are recorded and will be checked\r\n" in resumed
+    assert "\x1b[2Khand-crafted: resuming" in resumed, "the bar's line is cleared first"
+
+
+def test_what_is_said_beside_the_bar_has_its_own_line(tmp_path: Path) -> None:
+    """The announcement that kernels are compiled clears the bar's line and does not continue it."""
+    drawn = terminal(80, cwd=tmp_path, code=BAR_AND_ANNOUNCEMENT)
+    assert "\x1b[2Kcompiling the simulation kernels" in drawn
+
+
+def test_what_lies_ahead() -> None:
+    """A new run has points, a resumed one parts to check, a finished one nothing but those."""
+    assert opening(Progress(0, 0, 0, 1, 0, 0, 1)) == "1 point in 1 chunk"
+    assert opening(Progress(0, 0, 0, 3, 0, 0, 160_000)) == "160,000 points in 3 chunks"
+    assert opening(Progress(1, 0, 0, 3, 0, 0, 9)) == "resuming, 1 of 3 parts are recorded and will be checked"
+    assert opening(Progress(3, 0, 0, 3, 0, 0, 9)) == "already computed, 3 chunks to check"
