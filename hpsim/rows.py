@@ -160,9 +160,9 @@ def _widths(table: Table) -> Array:
 
 def _first_wrong(times: Array, where: Array | slice) -> list[tuple[int, int, float]]:
     """Row, column and value of the first entry that is no time, if there is one."""
-    right = (times >= 0) & (times < np.inf)
-    if right.all():
+    if not times.size or (times.min() >= 0 and times.max() < np.inf):  # neither holds with NaN
         return []
+    right = (times >= 0) & (times < np.inf)
     i, s = (int(k) for k in np.argwhere(~right)[0])
     return [(_number(i, where), s, times[i, s])]
 

@@ -80,7 +80,7 @@ def simulate(
     out = np.empty((rows.n, len(stops)))
     for group in rows.groups():
         out[group.where] = _run(group, overlap if len(overlap) == 1 else overlap[group.where], stops, threads)
-    if not np.isfinite(out).all():
+    if not out.max() < np.inf:
         row = int(np.argmin(np.isfinite(out).all(axis=1)))
         raise PipelineError(f"tau[{row}]", "a makespan beyond float64", "shorter times, or fewer micro-batches")
     return out[:, 0] if inverse is None else out[:, inverse]
@@ -89,11 +89,11 @@ def simulate(
 def _run(group: Group, overlap: Array, stops: Array, threads: int) -> Array:
     """Makespans (n, len(stops)) of pipelines of equal S, the blocks shared out among threads."""
     n = len(group.tau)
-    overlap = np.broadcast_to(overlap, (n, overlap.shape[1]))
 
     def part(first: int) -> Array:
         last = min(first + step, n)
-        tau, d, latency, share = (pack(rows[first:last]) for rows in (group.tau, group.d, group.latency, overlap))
+        tau, d, latency = (_packed(rows[first:last]) for rows in (group.tau, group.d, group.latency))
+        share = pack(overlap[first:last]) if len(overlap) > 1 else _everywhere(overlap[0], len(tau))
         found = makespans(tau, d, latency, share, stops, stopped)
         return found.reshape(len(stops), -1)[:, : last - first].T
 
@@ -111,6 +111,18 @@ def _run(group: Group, overlap: Array, stops: Array, threads: int) -> Array:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _packed(rows: Array) -> Array:
+    """:func:`pack`, quicker where there is nothing to pack, as without latency."""
+    return pack(rows) if rows.any() else np.zeros((blocks_for(len(rows)), rows.shape[1], LANES))
+
+
+def _everywhere(values: Array, blocks: int) -> Array:
+    """The same ``values`` (k,) in every lane, (blocks, k, LANES)."""
+    lanes = np.empty((blocks, len(values), LANES))
+    lanes[:] = values[:, None]
+    return lanes
 
 
 def _microbatches(M: Any) -> tuple[Array, Array | None]:

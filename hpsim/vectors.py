@@ -64,10 +64,12 @@ def longest_hold(tau: Vector, d: Vector, overlap: Vector) -> Value:
     """For arrays: the largest of ``tau[s] + (1-overlap[s])·d[s]``, without building them all."""
     import numpy as np
 
+    if not is_array(overlap) and overlap == 1:
+        return tau.max(axis=-1)
     if isinstance(overlap, (list, tuple)):
         overlap = np.asarray(overlap, dtype=d.dtype if d.dtype.kind == "f" else object)
     last = tau[..., -1]
-    held = scaled(1 - overlap, d)
+    held = d if not is_array(overlap) and overlap == 0 else scaled(1 - overlap, d)
     return np.maximum((tau[..., :-1] + held).max(axis=-1), last) if tau.shape[-1] > 1 else last
 
 

@@ -20,7 +20,7 @@ from hpsim.sweep.totals import Totals
 if TYPE_CHECKING:
     import pyarrow
 
-TILE = 32768  # configurations evaluated together: few enough for the caches, enough to hide the calls
+TILE = 131072  # configurations evaluated together: enough to hide the calls in between, few enough for the memory
 MOST_VIOLATIONS = 1000  # stored a chunk; all are counted
 
 

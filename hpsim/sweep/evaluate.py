@@ -82,17 +82,16 @@ class Evaluation:
         """Recurrence and line of one regime."""
         batch = self.batch
         knobs = named(regime, 1)  # the shares of `partial` are the batch's own
-        overlap = batch.rho
-        if overlap is None or regime != "partial":
-            overlap = np.full((len(batch.tau), LANES), knobs.overlap, dtype=np.float64)
+        shares = batch.rho if regime == "partial" else None
         d, latency = batch.d, batch.latency
         if not knobs.communication:
             d = latency = np.zeros_like(batch.d)
+        overlap = np.full((len(batch.tau), LANES), knobs.overlap, dtype=np.float64) if shares is None else shares
         self.makespan[regime] = makespans(batch.tau, d, latency, overlap[:, None], self.counts)
         stages, links, extra = (lanes.transpose(0, 2, 1) for lanes in (batch.tau, d, latency))
         if knobs.communication not in self._fills:
             self._fills[knobs.communication] = formulas.fill_time(stages, links, extra)
-        slope = formulas.steady_slope(stages, links, overlap[:, :, None])
+        slope = formulas.steady_slope(stages, links, knobs.overlap if shares is None else shares[:, :, None])
         self._lines[regime] = self._fills[knobs.communication], slope
 
     def _distance(self, regime: str) -> float:
