@@ -35,8 +35,10 @@ def lock(path: Path) -> int:
     return descriptor
 
 
-def write_durably(target: Path, content: bytes | pyarrow.Buffer) -> None:
+def write_durably(target: Path, content: bytes | pyarrow.Buffer, *, name_may_wait: bool = False) -> None:
     """Put ``content`` at ``target`` so that whatever happens the file is there whole, or not at all.
+
+    With ``name_may_wait`` the folder is not fsynced: after a power cut the file may be absent, but never torn.
 
     It is written beside ``target`` under a name that starts with a dot and ends in ``.tmp``, which a killed process may
     leave behind.
@@ -52,7 +54,8 @@ def write_durably(target: Path, content: bytes | pyarrow.Buffer) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
-    fsync_directory(target.parent)
+    if not name_may_wait:
+        fsync_directory(target.parent)
 
 
 def read_json(path: Path) -> object:

@@ -269,7 +269,8 @@ class RunFolder:
         about = {"format": FORMAT, "hpsim": __version__, "sweep_sha256": self._sha256, "chunk": index}
         about["unit"] = self.sweep.unit
         content = parquet_bytes(name, self.sweep.regimes, table.replace_schema_metadata({"hpsim": json.dumps(about)}))
-        write_durably(self._part(name, index), content)
+        # its record counts only with the file beside it, so the name may be lost in a power cut
+        write_durably(self._part(name, index), content, name_may_wait=True)
         return {"rows": table.num_rows, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
     def first_violations(self, most: int) -> list[dict[str, Any]]:
