@@ -384,9 +384,9 @@ def test_record_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     order = []
     write = durable.write_durably
 
-    def note(target: Path, written: Any) -> None:
+    def note(target: Path, written: Any, **how: Any) -> None:
         order.append(target.relative_to(tmp_path).as_posix())
-        write(target, written)
+        write(target, written, **how)
 
     with RunFolder.open(tmp_path, SWEEP) as folder:
         folder.write_run({"status": "running"})
