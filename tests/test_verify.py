@@ -279,8 +279,9 @@ def test_a_reader_that_has_seen_enough_is_not_a_counterexample() -> None:
     """When nobody reads the verdict the exit code is that of SIGPIPE, and not 1."""
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-c", "from faulty_verify import fewer_checks, library\n"]
-    command[-1] += "from hpsim.cli import main\nimport sys\nlibrary.checks = fewer_checks\n"
+    command = [sys.executable, "-c", f"import sys\nsys.path.insert(0, {str(TESTS)!r})\n"]
+    command[-1] += "from faulty_verify import fewer_checks, library\n"
+    command[-1] += "from hpsim.cli import main\nlibrary.checks = fewer_checks\n"
     command[-1] += "sys.argv = ['hpsim', 'verify', '--configs', '40']\nmain()"
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, cwd=TESTS)
     os.close(writing)

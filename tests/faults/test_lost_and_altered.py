@@ -34,10 +34,10 @@ def remove(file: Path, rng: random.Random) -> None:
     file.unlink()
 
 
-def inodes(folder: Path) -> dict[str, int]:
-    """Which file each name is: a rewritten file is another one."""
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.stat().st_ino for path in files}
+def inodes(folder: Path) -> dict[str, tuple[int, int]]:
+    """Which file each name is, and since when: a rewritten file is another one, or has an old one's inode anew."""
+    files = {path.relative_to(folder).as_posix(): path.stat() for path in folder.rglob("*") if path.is_file()}
+    return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in files.items()}
 
 
 @pytest.mark.parametrize("damage", [cut_off, alter_one_bit, remove])
