@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hpsim import Pipeline
 from hpsim import formulas as f
 from hpsim.errors import PipelineError
 
@@ -116,7 +117,13 @@ def test_published_cases(shared_case):
             "slope_linear_blend_rho_1/2": lambda tau=tau, d=d: f.effective_slope(tau, Fraction(1, 2), d),
             "slope_per_link_overlap_1/2": lambda tau=tau, d=d: f.steady_slope(tau, d, Fraction(1, 2)),
             "phase": lambda tau=tau, d=d: f.phase_transition(tau, d),
+            "T_rendezvous": lambda tau=tau, M=M, d=d: f.makespan_rendezvous(tau, M, d),
+            "balance_percent": lambda tau=tau: 100 * f.fill_time(tau) / (len(tau) * max(tau)),
+            "bottleneck": lambda tau=tau, d=d: Pipeline(tau, d).bottleneck()[0],
+            # a window of W has the slope max(tau_max, sum(tau)/W)
+            "window_4_throughput_ratio_to_full": lambda tau=tau: max(tau) / max(max(tau), f.fill_time(tau) / 4),
         }
+        assert expect.keys() - {"note"} <= answers.keys(), case["id"]
         for key in answers.keys() & expect.keys():
             got, right = answers[key](), Fraction(str(expect[key])) if key != "phase" else expect[key]
             digits = len(str(expect[key]).partition(".")[2]) if isinstance(expect[key], float) else None

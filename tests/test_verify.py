@@ -275,11 +275,15 @@ def test_the_library_refuses_what_is_no_number(configs: Any) -> None:
         library.verify(configs)
 
 
+# as plain Python, the sampler's words overflow in NumPy's scalars, which say so
+QUIET = ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]
+
+
 def test_a_reader_that_has_seen_enough_is_not_a_counterexample() -> None:
     """When nobody reads the verdict the exit code is that of SIGPIPE, and not 1."""
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-c", f"import sys\nsys.path.insert(0, {str(TESTS)!r})\n"]
+    command = [sys.executable, *QUIET, "-c", f"import sys\nsys.path.insert(0, {str(TESTS)!r})\n"]
     command[-1] += "from faulty_verify import fewer_checks, library\n"
     command[-1] += "from hpsim.cli import main\nlibrary.checks = fewer_checks\n"
     command[-1] += "sys.argv = ['hpsim', 'verify', '--configs', '40']\nmain()"
@@ -290,9 +294,8 @@ def test_a_reader_that_has_seen_enough_is_not_a_counterexample() -> None:
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[str]:
-    """The helper in a new process; as plain Python, the sampler's words overflow in NumPy's scalars, which say so."""
-    quiet = ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]
-    command = [sys.executable, *quiet, str(TESTS / "faulty_verify.py"), *words]
+    """The helper in a new process."""
+    command = [sys.executable, *QUIET, str(TESTS / "faulty_verify.py"), *words]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
 
 

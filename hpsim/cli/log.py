@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hpsim.cli.options import WHOLE
 from hpsim.cli.sweep import json_option
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ if TYPE_CHECKING:
     "--quantile", type=float, metavar="SHARE", help="With --pipeline: of the service times.  [default: 0, the minimum]"
 )
 @click.option("--d", metavar="T,…", help="With --pipeline: transfer time of each link, in seconds.  [default: none]")
-@click.option("--M", "M", type=int, metavar="N", help="With --pipeline: number of micro-batches.  [default: 8]")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of the bootstrap.")
+@click.option("--M", "M", type=WHOLE, metavar="N", help="With --pipeline: number of micro-batches.  [default: 8]")
+@click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="N", help="Of the bootstrap.")
 @click.option(
     "--bootstrap",
     "resamples",
-    type=int,
+    type=WHOLE,
     default=1000,
     show_default=True,
     metavar="N",

@@ -10,6 +10,7 @@ import click
 from hpsim.cli.announce import announce_compilation
 from hpsim.cli.exits import COUNTEREXAMPLE, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
+from hpsim.cli.options import workers_option
 
 
 @click.command()
@@ -28,7 +29,7 @@ from hpsim.cli.memory import keep_freed_memory
     metavar="FILE",
     help="A request log, for Section 7.2 and Figure 5; repeat.",
 )
-@click.option("--workers", type=int, metavar="N", help="Threads [default: the CPUs this process may use].")
+@workers_option
 @click.option("--quick", is_flag=True, help="Cut the random searches short, and leave their numbers undecided.")
 def paper(out: Path, logs: tuple[str, ...], workers: int | None, quick: bool) -> None:
     """Compute everything that the paper reports again, and compare it number by number.
