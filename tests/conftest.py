@@ -46,3 +46,18 @@ def shared_case() -> Callable[[str], object]:
         return json.loads((SHARED_CASES / name).read_text(encoding="utf-8"))
 
     return read
+
+
+def drawn_on(terminal: int) -> bytes:
+    """Everything drawn on a pseudo-terminal until its other end is closed; the terminal is closed too."""
+    drawn = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # how Linux tells that the other end is closed
+            break
+        if not piece:
+            break
+        drawn += piece
+    os.close(terminal)
+    return drawn

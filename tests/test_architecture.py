@@ -27,7 +27,7 @@ bench.violations bench.points bench.start bench.run
 analysis.extras analysis.interrupt analysis.run analysis.database analysis.quantiles analysis.summary
 analysis.export analysis.query analysis.load analysis.plots.style analysis.plots.error analysis.plots.bias
 analysis.plots.phase analysis.plots.overlap analysis.plots.slope analysis.figure
-cli.streams cli.exits cli.memory
+cli.streams cli.exits cli.memory cli.words
 logs.columns logs.source logs.delimited logs.json_lines logs.parquet logs.opening logs.cells logs.period logs.clean
 logs.gather logs.read logs.bootstrap logs.statistics logs.assemble logs
 calculator.build

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from conftest import drawn_on
 from fake_runs import content
 
 SCRIPT = Path(__file__).with_name("fake_runs.py")
@@ -157,16 +158,7 @@ def test_a_terminal_gets_a_bar_and_its_cursor_back(tmp_path: Path) -> None:
     terminal, end = pty.openpty()
     process = start(tmp_path, json.dumps({"configs": 40}), 0.1, stderr=end)
     os.close(end)
-    drawn = b""
-    while True:
-        try:
-            piece = os.read(terminal, 65536)
-        except OSError:  # how Linux tells that the other end is closed
-            break
-        if not piece:
-            break
-        drawn += piece
-    os.close(terminal)
+    drawn = drawn_on(terminal)
     assert finish(process)[0] == 0
     text = drawn.decode()
     assert re.search(r"\d+/10 chunks · \d+ points", text)

@@ -18,7 +18,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from conftest import SIZE
+from conftest import SIZE, drawn_on
 from faulty_verify import fewer_checks, too_steep
 
 from hpsim import formulas
@@ -339,16 +339,7 @@ def test_colours_only_where_they_are_wanted(no_color: bool) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm-256color"}
     process = start("0", "--configs", "40", stdout=end, env=environment | ({"NO_COLOR": "1"} if no_color else {}))
     os.close(end)
-    drawn = b""
-    while True:
-        try:
-            piece = os.read(terminal, 65536)
-        except OSError:  # how Linux tells that the other end is closed
-            break
-        if not piece:
-            break
-        drawn += piece
-    os.close(terminal)
+    drawn = drawn_on(terminal)
     assert process.wait(60) == 1
     assert process.stderr is not None
     assert "\x1b" not in process.stderr.read(), "stderr is not the terminal here"

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hpsim.cli.words import counted
+
 if TYPE_CHECKING:
     from hpsim.sweep.run import Progress
 
@@ -27,9 +29,9 @@ def progress_on_stderr(name: str) -> Iterator[Callable[[Progress], None]]:
 
 def opening(progress: Progress) -> str:
     """What lies ahead, before anything is done; parts with a record are checked, and not computed again."""
-    total = _counted(progress.parts_total, "chunk")
+    total = counted(progress.parts_total, "chunk")
     if not progress.parts_recorded:
-        return f"{_counted(progress.points_total, 'point')} in {total}"
+        return f"{counted(progress.points_total, 'point')} in {total}"
     if progress.parts_recorded == progress.parts_total:
         return f"already computed, {total} to check"
     return f"resuming, {progress.parts_recorded:,} of {progress.parts_total:,} parts are recorded and will be checked"
@@ -103,10 +105,6 @@ def state(progress: Progress, seconds: float) -> str:
         words.append(f"{_quantity(rate)} points/s")
         words.append(f"{_clock((progress.points_total - progress.points_done) / rate)} left")
     return " · ".join(words)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _quantity(count: float) -> str:

@@ -10,6 +10,7 @@ import click
 from hpsim.cli import LazyGroup
 from hpsim.cli.announce import announce_compilation
 from hpsim.cli.options import WHOLE
+from hpsim.cli.words import counted
 from hpsim.errors import SweepFileError
 
 if TYPE_CHECKING:
@@ -89,15 +90,11 @@ def config(file: str, number: int, settings: tuple[str, ...], as_json: bool) -> 
 
 def _size_lines(size: Estimate, about: str) -> list[str]:
     return [
-        f"{_counted(size.configs, 'configuration')} in {_counted(size.chunks, 'chunk')}",
-        f"{_counted(size.points, 'point')} (configuration and number of micro-batches)",
-        f"{about}{_counted(size.cells, 'cell')} (micro-batch, stage and regime)",
+        f"{counted(size.configs, 'configuration')} in {counted(size.chunks, 'chunk')}",
+        f"{counted(size.points, 'point')} (configuration and number of micro-batches)",
+        f"{about}{counted(size.cells, 'cell')} (micro-batch, stage and regime)",
         f"about {_bytes(size.bytes)} of Parquet" if size.bytes else "no Parquet unless a check fails",
     ]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' if count != 1 else ''}"
 
 
 def _bytes(count: float) -> str:

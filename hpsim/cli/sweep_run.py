@@ -17,6 +17,7 @@ from hpsim.cli.memory import keep_freed_memory
 from hpsim.cli.options import workers_option
 from hpsim.cli.sweep import settings_option
 from hpsim.cli.violations import config_command, in_words
+from hpsim.cli.words import counted
 from hpsim.errors import RunFolderError
 
 if TYPE_CHECKING:
@@ -81,10 +82,10 @@ def summary(sweep: Sweep, report: RunReport) -> str:
     """The run in one line."""
     totals = report.totals
     words = [
-        _counted(totals.configs, "configuration"),
-        _counted(totals.points, "point"),
-        _counted(len(sweep.regimes), "regime"),
-        _counted(totals.violations, "violation"),
+        counted(totals.configs, "configuration"),
+        counted(totals.points, "point"),
+        counted(len(sweep.regimes), "regime"),
+        counted(totals.violations, "violation"),
         sweep.arithmetic,
     ]
     if sweep.arithmetic == "float64":
@@ -95,14 +96,10 @@ def summary(sweep: Sweep, report: RunReport) -> str:
     return f"{' · '.join(words)} → {report.folder}"
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _violations(sweep: Sweep, report: RunReport, file: str, settings: Sequence[str]) -> Iterator[str]:
     if not report.violations:
         return
-    yield f"{_counted(report.totals.violations, 'violation')}; the first {len(report.violations)}:"
+    yield f"{counted(report.totals.violations, 'violation')}; the first {len(report.violations)}:"
     for row in report.violations:
         yield f"  {in_words(row, sweep.regimes)}"
     yield f"one configuration alone: {config_command(file, settings, report.violations[0]['config_id'])}"
@@ -111,7 +108,7 @@ def _violations(sweep: Sweep, report: RunReport, file: str, settings: Sequence[s
 def _failures(report: RunReport) -> Iterator[str]:
     if not report.parts_failed:
         return
-    yield f"{_counted(report.parts_failed, 'chunk')} failed (the same command tries again):"
+    yield f"{counted(report.parts_failed, 'chunk')} failed (the same command tries again):"
     for failure in report.failures:
         configs = failure.configs
         yield f"  chunk {failure.index}, configurations {configs.start} to {configs.stop - 1}: {failure.error}"

@@ -16,6 +16,7 @@ from hpsim.cli.memory import keep_freed_memory
 from hpsim.cli.options import WHOLE, workers_option
 from hpsim.cli.sweep import json_option
 from hpsim.cli.violations import config_command, in_words, run_command
+from hpsim.cli.words import counted
 from hpsim.conjecture.verify import CONFIGS, Verdict
 from hpsim.errors import HpsimError
 from hpsim.regime import NAMES
@@ -110,18 +111,14 @@ def _report(verdicts: Sequence[Verdict]) -> Iterator[str]:
     points, violations = (sum(getattr(v.totals, count) for v in verdicts) for count in ("points", "violations"))
     seconds = sum(verdict.seconds for verdict in verdicts)
     outcome = "holds" if all(verdict.holds for verdict in verdicts) else "VIOLATED"
-    yield f"{outcome}: {points:,} points, {_violations(violations)}, {seconds:,.1f} s"
+    yield f"{outcome}: {points:,} points, {counted(violations, 'violation')}, {seconds:,.1f} s"
     for verdict in verdicts:
         if verdict.violation is not None:
             yield ""
-            yield f"{verdict.check.sweep}: {_violations(verdict.totals.violations)}; the first:"
+            yield f"{verdict.check.sweep}: {counted(verdict.totals.violations, 'violation')}; the first:"
             yield f"  {in_words(verdict.violation, verdict.sweep.regimes)}"
             yield "to see it again:"
             yield from (f"  {command}" for command in _commands(verdict))
-
-
-def _violations(count: int) -> str:
-    return f"{count:,} violation{'' if count == 1 else 's'}"
 
 
 def _table(verdicts: Sequence[Verdict]) -> str:

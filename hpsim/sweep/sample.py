@@ -21,10 +21,10 @@ from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, blocks_for, pack, unpack
 from hpsim.sweep.explicit import grid_rows, pipeline_rows
 from hpsim.sweep.file.distribution import Distribution
+from hpsim.sweep.file.exactness import RHO_PARTS
 from hpsim.sweep.spec import Sweep
 
 FIRST_TIME_DRAW = 16
-RHO_PARTS = 16  # in exact arithmetic rho is a multiple of 1/16
 
 
 @dataclass(frozen=True)
