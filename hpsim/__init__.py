@@ -13,11 +13,23 @@ _HOME = {
     "ASYNC": "hpsim.regime",
     "BLOCKING": "hpsim.regime",
     "PARTIAL": "hpsim.regime",
+    "RENDEZVOUS": "hpsim.regime",
     "load": "hpsim.analysis.load",
     "simulate": "hpsim.simulation",
 }
 
-__all__ = ["ASYNC", "BLOCKING", "FREE", "PARTIAL", "Pipeline", "Regime", "__version__", "load", "simulate"]
+__all__ = [
+    "ASYNC",
+    "BLOCKING",
+    "FREE",
+    "PARTIAL",
+    "RENDEZVOUS",
+    "Pipeline",
+    "Regime",
+    "__version__",
+    "load",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import Any, TypeVar
 
 from hpsim.errors import RegimeError
-from hpsim.exact import NumberLike, number
+from hpsim.exact import Number, NumberLike, number
 from hpsim.vectors import in_short
 
 NAMES = ("free", "async", "blocking", "partial")
+
+Knob = int | tuple[int | None, ...] | None  # a count for all, one for each with None for unlimited, or unlimited
+V = TypeVar("V")
+
+_SHARE = "a share from 0 (blocking) to 1 (fully overlapped)"
+_BUFFERS = "a whole number of places from 0, or None for unlimited"
+_CHANNELS = "a whole number of transfers from 1, or None for unlimited"
+_WINDOW = "a whole number of micro-batches from 1, or None for no limit"
+_FEEDBACK = "a time of at least 0"
 
 
 @dataclass(frozen=True)
@@ -25,22 +35,65 @@ class Regime:
         transfer holds nobody (Theorem 2), at 0 it holds its sender throughout (Theorem 3). Text is read exactly.
     communication : bool, default True
         False leaves transfers and latencies out altogether (Theorem 1).
+    buffers : int or sequence of S int or None, optional
+        Input places of each stage beside the one in service; None: unlimited. The first stage's entry is ignored.
+    channels : int or sequence of S-1 int or None, optional
+        Transfers that a link carries at once; None: unlimited. Needs fully overlapped transfers.
+    window : int, optional
+        Micro-batches in flight at most: micro-batch m starts when m - window has left the last stage; None: open.
+    feedback : number, default 0
+        With a window, the time from the last stage back to the first. Text is read exactly.
 
     Raises
     ------
     RegimeError
-        When a knob has no meaning.
+        When a knob, or a combination of them, has no meaning.
+
+    Notes
+    -----
+    :mod:`hpsim.event_graph` gives the exact meaning of every knob, one arc each.
     """
 
     overlap: NumberLike | Sequence[NumberLike] = 1
     communication: bool = True
+    buffers: int | Sequence[int | None] | None = None
+    channels: int | Sequence[int | None] | None = None
+    window: int | None = None
+    feedback: NumberLike = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "overlap", _read_overlap(self.overlap))
+        object.__setattr__(self, "overlap", _one_or_each("overlap", self.overlap, _read_share))
+        object.__setattr__(self, "buffers", _one_or_each("buffers", self.buffers, _limit(0, _BUFFERS)))
+        object.__setattr__(self, "channels", _one_or_each("channels", self.channels, _limit(1, _CHANNELS)))
+        object.__setattr__(self, "window", _limit(1, _WINDOW)("window", self.window))
+        object.__setattr__(self, "feedback", _read_feedback(self.feedback))
         if not isinstance(self.communication, bool):
             raise RegimeError("communication", in_short(self.communication), "true or false")
         if not self.communication and self.overlap != 1:
             raise RegimeError("overlap", f"{self.overlap} without communication", "leave overlap out")
+        if self.channels is not None and not _everywhere(self.overlap, 1):
+            found = f"channels with overlap {in_short(self.overlap)}"
+            raise RegimeError("channels", found, "channels only where transfers overlap fully, overlap=1")
+        if self.feedback and self.window is None:
+            raise RegimeError("feedback", f"{in_short(self.feedback)} without a window", "a window, or no feedback")
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether nothing but service and transfers delays a micro-batch: no limit on places, channels or window."""
+        return self.window is None and _everywhere(self.buffers, None) and _everywhere(self.channels, None)
+
+    def overlap_of(self, links: int) -> list[Number]:
+        """The overlapped share of each of ``links`` links; RegimeError when their number is another."""
+        return _for_each("overlap", self.overlap, links, "link")
+
+    def buffers_of(self, stages: int) -> list[int | None]:
+        """Input places of each of ``stages`` stages, the first unlimited; RegimeError when their number is another."""
+        places: list[int | None] = _for_each("buffers", self.buffers, stages, "stage")
+        return [None, *places[1:]]
+
+    def channels_of(self, links: int) -> list[int | None]:
+        """Channels of each of ``links`` links; RegimeError when their number is another."""
+        return _for_each("channels", self.channels, links, "link")
 
 
 def PARTIAL(rho: NumberLike | Sequence[NumberLike]) -> Regime:
@@ -73,25 +126,67 @@ def named(name: str, rho: NumberLike | Sequence[NumberLike] | None = None) -> Re
     return _WITHOUT_RHO[name]
 
 
-def _read_overlap(overlap: object) -> object:
-    if isinstance(overlap, (list, tuple)) or getattr(overlap, "ndim", 0) == 1:
-        shares: Iterable[object] = overlap  # type: ignore[assignment]
-        return tuple(_read_share(f"overlap[{s}]", share) for s, share in enumerate(shares))
-    return _read_share("overlap", overlap)
+def _one_or_each(knob: str, value: object, read: Callable[[str, object], V]) -> V | tuple[V, ...]:
+    """``value`` read once, or entry by entry where it is a list."""
+    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1:
+        entries: Iterable[object] = value  # type: ignore[assignment]
+        return tuple(read(f"{knob}[{s}]", entry) for s, entry in enumerate(entries))
+    return read(knob, value)
 
 
-def _read_share(place: str, share: object) -> int | float | Fraction:
+def _read_share(place: str, share: object) -> Number:
     try:
         value = number(share)
     except ValueError as fault:
-        raise RegimeError(place, str(fault), "a share from 0 (blocking) to 1 (fully overlapped)") from None
+        raise RegimeError(place, str(fault), _SHARE) from None
     if not 0 <= value <= 1:
-        raise RegimeError(place, in_short(share), "a share from 0 (blocking) to 1 (fully overlapped)")
+        raise RegimeError(place, in_short(share), _SHARE)
     return value
+
+
+def _read_feedback(feedback: object) -> Number:
+    try:
+        value = number(feedback)
+    except ValueError as fault:
+        raise RegimeError("feedback", str(fault), _FEEDBACK) from None
+    if value < 0:
+        raise RegimeError("feedback", f"{in_short(feedback)} is negative", _FEEDBACK)
+    return value
+
+
+def _limit(least: int, allowed: str) -> Callable[[str, object], int | None]:
+    """A reader of whole numbers of at least ``least``, or None."""
+
+    def read(place: str, value: object) -> int | None:
+        if value is None:
+            return None
+        try:
+            count = operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            count = -1
+        if isinstance(value, bool) or count < least:
+            raise RegimeError(place, in_short(value), allowed)
+        return count
+
+    return read
+
+
+def _everywhere(knob: object, value: object) -> bool:
+    """Whether the knob has this value for all stages or links alike."""
+    return all(entry == value for entry in (knob if isinstance(knob, tuple) else (knob,)))
+
+
+def _for_each(name: str, knob: Any, count: int, of: str) -> list[Any]:
+    if not isinstance(knob, tuple):
+        return [knob] * count
+    if len(knob) != count:
+        raise RegimeError(name, f"{len(knob)} values for {count} {of}s", f"one value, or one for each {of}")
+    return list(knob)
 
 
 FREE = Regime(communication=False)
 ASYNC = Regime()
 BLOCKING = Regime(overlap=0)
+RENDEZVOUS = Regime(overlap=0, buffers=0)
 
-_WITHOUT_RHO = {"free": FREE, "async": ASYNC, "blocking": BLOCKING}
+_WITHOUT_RHO = {"free": FREE, "async": ASYNC, "blocking": BLOCKING, "rendezvous": RENDEZVOUS}

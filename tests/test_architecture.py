@@ -12,7 +12,7 @@ import hpsim
 PACKAGE = Path(hpsim.__file__).parent
 
 TABLE = """
-errors processors exact vectors formulas pipeline regime
+errors processors exact vectors formulas pipeline regime event_graph
 reference.chain reference.sampling
 kernels._code_files kernels._jit kernels.chain kernels.sampling kernels.checking kernels.tables kernels.adder
 lanes rows simulation
