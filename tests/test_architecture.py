@@ -13,7 +13,7 @@ PACKAGE = Path(hpsim.__file__).parent
 
 TABLE = """
 errors processors exact vectors formulas pipeline regime event_graph
-reference.chain reference.sampling
+reference.chain reference.event_graph reference.sampling
 kernels._code_files kernels._jit kernels.chain kernels.sampling kernels.checking kernels.tables kernels.adder
 lanes rows simulation
 sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sweep.file.yaml_file
