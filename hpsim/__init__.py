@@ -14,8 +14,12 @@ _HOME = {
     "BLOCKING": "hpsim.regime",
     "PARTIAL": "hpsim.regime",
     "RENDEZVOUS": "hpsim.regime",
+    "Schedule": "hpsim.scheduling",
     "load": "hpsim.analysis.load",
+    "makespan": "hpsim.long_run",
+    "schedule": "hpsim.scheduling",
     "simulate": "hpsim.simulation",
+    "throughput": "hpsim.throughput_law",
 }
 
 __all__ = [
@@ -26,9 +30,13 @@ __all__ = [
     "RENDEZVOUS",
     "Pipeline",
     "Regime",
+    "Schedule",
     "__version__",
     "load",
+    "makespan",
+    "schedule",
     "simulate",
+    "throughput",
 ]
 
 

@@ -20,11 +20,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, repeat
 from typing import Any, NamedTuple
 
 from hpsim.errors import RegimeError
-from hpsim.exact import Number, exact
+from hpsim.exact import exact
 from hpsim.pipeline import Pipeline
 from hpsim.regime import Regime
 
@@ -69,16 +68,32 @@ class EventGraph:
     arcs: tuple[Arc, ...]
 
     def __post_init__(self) -> None:
-        waiting = {event: {arc.source for arc in arcs if arc.lag == 0} for event, arcs in self.into.items()}
-        ordered: list[Event] = []
-        while waiting:
-            ready = [event for event, sources in waiting.items() if not sources & waiting.keys()]
-            if not ready:
-                raise RegimeError("event graph", _cycle_in_words(waiting), "at least one arc of lag 1 in every cycle")
-            ordered += ready
-            for event in ready:
-                del waiting[event]
+        follow: dict[Event, list[Event]] = {event: [] for event in self.events}
+        missing = dict.fromkeys(self.events, 0)
+        for arc in self.arcs:
+            if arc.lag == 0:
+                follow[arc.source].append(arc.target)
+                missing[arc.target] += 1
+        ordered = [event for event, count in missing.items() if not count]
+        for event in ordered:  # grows while it is read
+            for target in follow[event]:
+                missing[target] -= 1
+                if not missing[target]:
+                    ordered.append(target)
+        if len(ordered) < len(missing):
+            waiting = {event for event, count in missing.items() if count}
+            raise RegimeError("event graph", self._cycle_in_words(waiting), "at least one arc of lag 1 in every cycle")
         object.__setattr__(self, "events", tuple(ordered))
+
+    def _cycle_in_words(self, waiting: set[Event]) -> str:
+        """A cycle among events each of which waits for another of them within the micro-batch."""
+        event = next(event for event in self.events if event in waiting)
+        path: list[Event] = []
+        while event not in path:
+            path.append(event)
+            event = next(arc.source for arc in self.into[event] if arc.lag == 0 and arc.source in waiting)
+        cycle = [*path[path.index(event) :], event]
+        return f"{' waits for '.join(map(str, cycle))} of the same micro-batch"
 
     @cached_property
     def into(self) -> Mapping[Event, tuple[Arc, ...]]:
@@ -203,21 +218,3 @@ def run(
         past.append(now)
         if len(past) > graph.longest_lag:
             past.popleft()
-
-
-def _cycle_in_words(waiting: Mapping[Event, set[Event]]) -> str:
-    """A cycle among events none of which can come first."""
-    event = next(iter(waiting))
-    path: list[Event] = []
-    while event not in path:
-        path.append(event)
-        event = next(source for source in waiting if source in waiting[event])
-    cycle = [*path[path.index(event) :], event]
-    return f"{' waits for '.join(map(str, cycle))} of the same micro-batch"
-
-
-def makespan(pipeline: Pipeline, regime: Regime, M: int) -> Number:
-    """Completion of micro-batch ``M - 1`` at the last stage, exactly, by following the arcs to the end."""
-    (last,) = deque(islice(run(repeat(event_graph(pipeline, regime))), M), maxlen=1)
-    makespan: Number = last[Event("finish", pipeline.S - 1)]
-    return makespan

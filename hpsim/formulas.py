@@ -115,7 +115,13 @@ def makespan_rendezvous(tau: Vector, M: Count, d: Vector = None, latency: Vector
     these.
     """
     count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
-    return on_line(fill_time(tau, d, latency), largest(_both_ends(tau, d, latency)), count)
+    return on_line(fill_time(tau, d, latency), rendezvous_slope(tau, d, latency), count)
+
+
+def rendezvous_slope(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
+    """Steady time per micro-batch when a transfer holds both ends: the slope of :func:`makespan_rendezvous`."""
+    _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
+    return largest(_both_ends(tau, d, latency))
 
 
 def linear_blend(tau: Vector, M: Count, rho: Value, d: Vector = None, latency: Vector = None) -> Value:

@@ -71,11 +71,12 @@ def makespans(
     blocks, n_stages, _ = tau.shape
     short = n_stages <= chain.LONGEST_SHORT
     width = n_stages if short else -(-n_stages // chain.GROUP) * chain.GROUP
-    occupancy, flight, completion = np.zeros((3, blocks, width, LANES))
+    occupancy, flight, completion = np.empty((3, blocks, width, LANES))
+    completion.fill(0.0)
     chain.hold_and_travel(tau, d, latency, overlap, occupancy, flight)
     out = np.empty((len(stops), blocks, LANES))
-    for done, first, last, segment in _segments(stops, occupancy.size):
-        if GIVE_UP.is_set() or (stopped is not None and stopped.is_set()):
+    for done, first, last, segment in segments(stops, occupancy.size):
+        if given_up(stopped):
             raise Abandoned
         target = out[first:last] if last - first == len(segment) else np.empty((len(segment), blocks, LANES))
         if short:
@@ -86,7 +87,62 @@ def makespans(
     return out
 
 
-def _segments(stops: Array, cells_per_microbatch: int) -> Iterator[tuple[int, int, int, Array]]:
+def makespans_of_rows(rows: list[Array], stops: Array, out: Array, stopped: Event | None = None) -> bool:
+    """Makespans of pipelines given as rows, without whole arrays of lanes in between.
+
+    Parameters
+    ----------
+    rows : list of arrays
+        ``tau`` (n, S); ``d``, ``latency`` (n, S-1), or (n, 0) for none; ``overlap`` (n or 1, S-1 or 1): C-contiguous,
+        writable float64, for which alone the kernels are compiled.
+    stops, stopped
+        As for :func:`makespans`.
+    out : (n, len(stops)) array
+        Filled, C-contiguous.
+
+    Returns
+    -------
+    bool
+        False when a time is negative or no number, or a pipeline serves nobody; then ``out`` is not filled.
+
+    Raises
+    ------
+    Abandoned
+        As :func:`makespans`.
+    """
+    n, n_stages = rows[0].shape
+    step = int(CELLS_PER_CALL // (n_stages * LANES * int(stops[-1]))) * LANES
+    for first in range(0, n, max(step, LANES)):
+        part = slice(first, first + max(step, LANES))
+        tau, d, latency, overlap = (table if len(table) == 1 else table[part] for table in rows)
+        if given_up(stopped):
+            raise Abandoned
+        # Too long for one call, a block is looked at first, with one micro-batch.
+        reach = stops if step else stops[:1].clip(max=1)
+        if n_stages <= chain.LONGEST_SHORT:
+            right = chain.rows_short((0,) * n_stages, tau, d, latency, overlap, reach, out[part])
+        else:
+            right = chain.rows_long(tau, d, latency, overlap, reach, out[part])
+        if not right:
+            return False
+        if not step:
+            found = makespans(*_in_lanes(tau, d, latency, overlap), stops, stopped)
+            out[part] = unpack(found.transpose(1, 0, 2), len(tau))
+    return True
+
+
+def _in_lanes(tau: Array, d: Array, latency: Array, overlap: Array) -> tuple[Array, Array, Array, Array]:
+    """Rows, as :func:`makespans_of_rows` takes them, packed for :func:`makespans`."""
+    n, links = len(tau), tau.shape[1] - 1
+    d, latency = (table if table.shape[1] else np.zeros((n, links)) for table in (d, latency))
+    return pack(tau), pack(d), pack(latency), pack(np.broadcast_to(overlap, (n, overlap.shape[1])))
+
+
+def given_up(stopped: Event | None) -> bool:
+    return GIVE_UP.is_set() or (stopped is not None and stopped.is_set())
+
+
+def segments(stops: Array, cells_per_microbatch: int) -> Iterator[tuple[int, int, int, Array]]:
     """Cut a run into calls of at most about CELLS_PER_CALL cells.
 
     Yields (micro-batches done before, first and last index of the stops reached, micro-batch counts to advance to); a

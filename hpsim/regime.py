@@ -12,7 +12,7 @@ from hpsim.errors import RegimeError
 from hpsim.exact import Number, NumberLike, number
 from hpsim.vectors import in_short
 
-NAMES = ("free", "async", "blocking", "partial")
+NAMES = ("free", "async", "blocking", "partial", "rendezvous")
 
 Knob = int | tuple[int | None, ...] | None  # a count for all, one for each with None for unlimited, or unlimited
 V = TypeVar("V")

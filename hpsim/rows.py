@@ -22,7 +22,10 @@ _SHAPE = "an (N, S) array, N sequences of numbers, or N Pipelines"
 
 @dataclass(frozen=True)
 class Group:
-    """Pipelines of equal S: which of the N they are, and their times, (n, S), (n, S-1), (n, S-1)."""
+    """Pipelines of equal S: which of the N they are, and their times, (n, S), (n, S-1), (n, S-1).
+
+    Links that were not given are one zero, broadcast: see :func:`absent`.
+    """
 
     where: Array | slice
     tau: Array
@@ -32,7 +35,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Rows:
-    """N pipelines, checked; ``tau`` has S values a row, ``d`` and ``latency`` S-1."""
+    """N pipelines; ``tau`` has S values a row, ``d`` and ``latency`` S-1."""
 
     tau: Table
     d: Table
@@ -40,13 +43,20 @@ class Rows:
 
     @staticmethod
     def read(tau: Any, d: Any, latency: Any) -> Rows:
-        """Read what :func:`hpsim.simulate` takes.
+        """Read what :func:`hpsim.simulate` takes, and check it.
 
         Raises
         ------
         PipelineError
             Naming the first value that makes no sense.
         """
+        rows = Rows.shaped(tau, d, latency)
+        rows.check()
+        return rows
+
+    @staticmethod
+    def shaped(tau: Any, d: Any, latency: Any) -> Rows:
+        """:meth:`read` for a caller that finds out by itself whether the numbers are times: shapes and types only."""
         if isinstance(tau, Pipeline):
             tau = [tau]
         if isinstance(tau, Sequence) and len(tau) and all(isinstance(pipeline, Pipeline) for pipeline in tau):
@@ -57,15 +67,19 @@ class Rows:
         stages = _table("tau", tau)
         if not len(stages) or (isinstance(stages, np.ndarray) and not stages.size):
             raise PipelineError("tau", in_short(tau), _SHAPE)
-        if not _widths(stages).all():
+        if isinstance(stages, list) and not _widths(stages).all():
             i = int(np.argmin(_widths(stages)))
             raise PipelineError(f"tau[{i}]", "no value", "a service time for each stage, at least one")
-        rows = Rows(stages, _links("d", d, stages), _links("latency", latency, stages))
-        rows._check()
-        return rows
+        return Rows(stages, _links("d", d, stages), _links("latency", latency, stages))
 
-    def _check(self) -> None:
-        """Refuse the first time that is none, and the first pipeline that serves nobody."""
+    def check(self) -> None:
+        """Refuse the first time that is none, and the first pipeline that serves nobody.
+
+        Raises
+        ------
+        PipelineError
+            Naming it.
+        """
         groups = list(self.groups())
         for name in ("tau", "d", "latency"):
             wrong = [place for group in groups for place in _first_wrong(getattr(group, name), group.where)]
@@ -94,6 +108,11 @@ class Rows:
         for width in np.unique(widths):
             where = np.flatnonzero(widths == width)
             yield Group(where, *(np.array([rows[i] for i in where]) for rows in (self.tau, self.d, self.latency)))
+
+
+def absent(links: Array) -> bool:
+    """Whether ``links`` is one zero, broadcast: what stands for links that were not given."""
+    return not links.size or (links.strides == (0, 0) and links[0, 0] == 0)
 
 
 def floats(place: str, values: Any) -> Array:
@@ -137,11 +156,15 @@ def _is_row(row: object) -> bool:
 
 def _links(name: str, values: Any, stages: Table) -> Table:
     """A row of S-1 values for each row of ``stages``; zeros when there are no values."""
-    links = _widths(stages) - 1
     table = np.zeros((0, 0)) if values is None else _table(name, values)
-    given = _widths(table)
+    if isinstance(table, np.ndarray) and isinstance(stages, np.ndarray):
+        if not table.size:
+            return np.broadcast_to(0.0, (len(stages), stages.shape[1] - 1))
+        if len(table) == len(stages) and table.shape[1] == stages.shape[1] - 1:
+            return table
+    links, given = _widths(stages) - 1, _widths(table)
     if not given.any():
-        return np.zeros((len(links), links[0])) if isinstance(stages, np.ndarray) else [np.zeros(k) for k in links]
+        return [np.zeros(k) for k in links]
     if len(given) != len(links):
         raise PipelineError(name, f"{len(given)} rows", f"{len(links)}, one for each pipeline")
     if (given != links).any():
@@ -160,7 +183,7 @@ def _widths(table: Table) -> Array:
 
 def _first_wrong(times: Array, where: Array | slice) -> list[tuple[int, int, float]]:
     """Row, column and value of the first entry that is no time, if there is one."""
-    if not times.size or (times.min() >= 0 and times.max() < np.inf):  # neither holds with NaN
+    if absent(times) or (times.min() >= 0 and times.max() < np.inf):  # neither holds with NaN
         return []
     right = (times >= 0) & (times < np.inf)
     i, s = (int(k) for k in np.argwhere(~right)[0])

@@ -5,22 +5,27 @@ The module is not called ``simulate``: it would hide the function of that name i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from _thread import LockType, allocate_lock, start_new_thread
+from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Event
 from typing import Any
 
 import numpy as np
 
+from hpsim import event_lanes
 from hpsim.errors import PipelineError, RegimeError
 from hpsim.kernels.chain import LANES
-from hpsim.lanes import Array, blocks_for, makespans, pack
+from hpsim.lanes import Array, blocks_for, makespans_of_rows
+from hpsim.processors import GIVE_UP, Abandoned
 from hpsim.processors import threads as number_of_threads
 from hpsim.regime import Regime, named
-from hpsim.rows import Group, Rows, floats
+from hpsim.rows import Group, Rows, absent, floats
 from hpsim.vectors import counted, in_short, is_array
 
 SMALL = 4_000_000  # cells below which a second thread costs more than it brings
+PART = 25_000_000  # cells, a few milliseconds: threads that take the next part too often wait for each other
+PARTS_PER_THREAD = 8  # so that no thread waits long for the last one, whatever else the machine does
 MOST_MICROBATCHES = 2**53
 
 
@@ -45,7 +50,8 @@ def simulate(
     M : int or sequence of int, at least 1
         Numbers of micro-batches, in any order; a long run costs time in proportion to the largest.
     regime : str or Regime
-        ``"free"``, ``"async"``, ``"blocking"``, ``"partial"``, or a :class:`~hpsim.regime.Regime`.
+        ``"free"``, ``"async"``, ``"blocking"``, ``"partial"``, ``"rendezvous"``, or a :class:`~hpsim.regime.Regime`
+        with any knobs; those that are lists fit pipelines of one length only.
     rho : number or (N,) array
         For ``"partial"``: the share of each transfer overlapped with the sender's work.
     workers : int, optional
@@ -64,65 +70,111 @@ def simulate(
     Notes
     -----
     The recurrences are (1) and (2) of the paper, and ours for partial overlap
-    (:func:`hpsim.reference.chain.partial`).
+    (:func:`hpsim.reference.chain.partial`) and for places, channels and windows (:mod:`hpsim.event_graph`). Memory does
+    not grow with ``M``; a limit of many places, channels or a wide window takes room for as many micro-batches.
 
     Examples
     --------
     >>> simulate([[0.5, 1, 1, 5]], M=[1, 8], regime="free")
     array([[ 7.5, 42.5]])
+    >>> simulate([[2, 5]], d=[[7]], M=[1, 2, 3], regime=Regime(channels=1))
+    array([[14., 21., 28.]])
     """
     stops, inverse = _microbatches(M)
-    rows = Rows.read(tau, d, latency)
-    overlap = _overlap(regime, rho, rows)
-    if overlap is None:
-        rows, overlap = rows.without_communication(), np.ones((1, 1))
+    rows = Rows.shaped(tau, d, latency)
+    knobs, overlap = _knobs(regime, rho, rows)
+    if not knobs.communication:
+        rows.check()  # the links too, which from here on are left out
+        rows = rows.without_communication()
     threads = number_of_threads(workers)
     out = np.empty((rows.n, len(stops)))
     for group in rows.groups():
-        out[group.where] = _run(group, overlap if len(overlap) == 1 else overlap[group.where], stops, threads)
+        target = out if isinstance(group.where, slice) else np.empty((len(group.tau), len(stops)))
+        if not _run(group, knobs, overlap if len(overlap) == 1 else overlap[group.where], stops, threads, target):
+            rows.check()
+        if target is not out:
+            out[group.where] = target
     if not out.max() < np.inf:
         row = int(np.argmin(np.isfinite(out).all(axis=1)))
         raise PipelineError(f"tau[{row}]", "a makespan beyond float64", "shorter times, or fewer micro-batches")
     return out[:, 0] if inverse is None else out[:, inverse]
 
 
-def _run(group: Group, overlap: Array, stops: Array, threads: int) -> Array:
-    """Makespans (n, len(stops)) of pipelines of equal S, the blocks shared out among threads."""
+def _run(group: Group, knobs: Regime, overlap: Array, stops: Array, threads: int, out: Array) -> bool:
+    """Fill ``out`` (n, len(stops)) with the makespans of pipelines of equal S, shared out among threads.
+
+    The kernels check the times on their way; False: they have met one that is none.
+    """
     n = len(group.tau)
-
-    def part(first: int) -> Array:
-        last = min(first + step, n)
-        tau, d, latency = (_packed(rows[first:last]) for rows in (group.tau, group.d, group.latency))
-        share = pack(overlap[first:last]) if len(overlap) > 1 else _everywhere(overlap[0], len(tau))
-        found = makespans(tau, d, latency, share, stops, stopped)
-        return found.reshape(len(stops), -1)[:, : last - first].T
-
+    d, latency = (links[:, :0] if absent(links) else links for links in (group.d, group.latency))
     stopped = Event()
-    if group.tau.size * int(stops[-1]) < SMALL:
-        threads = 1
-    step = -(-blocks_for(n) // threads) * LANES
-    if step >= n:
-        return part(0)
-    pool = ThreadPoolExecutor(threads)
+    run_rows = makespans_of_rows if knobs.is_chain else partial(event_lanes.makespans_of_rows, regime=knobs)
+
+    def work() -> bool:
+        """Part after part, until none is left for any thread."""
+        for first in upcoming:
+            part = slice(first, first + step)
+            share = overlap if len(overlap) == 1 else overlap[part]
+            rows = [_for_kernels(table) for table in (group.tau[part], d[part], latency[part], share)]
+            try:
+                right = run_rows(rows, stops, out[part], stopped)
+            except Abandoned:
+                if GIVE_UP.is_set():
+                    raise
+                right = False  # so says another thread
+            if not right:
+                stopped.set()
+                return False
+        return True
+
+    cells, blocks = group.tau.size * int(stops[-1]), blocks_for(n)
+    if not knobs.is_chain:
+        cells *= event_lanes.COST
+    threads = 1 if cells < SMALL else min(threads, blocks)
+    parts = threads * min(PARTS_PER_THREAD, max(1, cells // (PART * threads)))
+    step = -(-blocks // parts) * LANES
+    upcoming = iter(range(0, n, step))
+    return all(_on_threads(work, threads, stopped))
+
+
+def _on_threads(work: Callable[[], bool], threads: int, stopped: Event) -> list[bool]:
+    """What ``work`` returns on each of ``threads`` threads, this one among them.
+
+    Bare threads: what a pool does beside takes a tenth of a millisecond, which a run of two milliseconds feels.
+    """
+    outcomes: list[bool] = []
+    errors: list[BaseException] = []
+    running: list[LockType] = []
+
+    def other(done: LockType) -> None:
+        try:
+            outcomes.append(work())
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.release()
+
     try:
-        return np.concatenate(list(pool.map(part, range(0, n, step))))
+        for _ in range(threads - 1):
+            done = allocate_lock()
+            done.acquire()
+            start_new_thread(other, (done,))
+            running.append(done)
+        outcomes.append(work())
     except BaseException:  # Ctrl-C, most likely: the threads give up after the call they are in
         stopped.set()
         raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        for done in running:
+            done.acquire()
+    if errors:
+        raise errors[0]
+    return outcomes
 
 
-def _packed(rows: Array) -> Array:
-    """:func:`pack`, quicker where there is nothing to pack, as without latency."""
-    return pack(rows) if rows.any() else np.zeros((blocks_for(len(rows)), rows.shape[1], LANES))
-
-
-def _everywhere(values: Array, blocks: int) -> Array:
-    """The same ``values`` (k,) in every lane, (blocks, k, LANES)."""
-    lanes = np.empty((blocks, len(values), LANES))
-    lanes[:] = values[:, None]
-    return lanes
+def _for_kernels(rows: Array) -> Array:
+    """``rows``, copied where the kernels are not compiled for such an array: read-only, or not in C order."""
+    return np.require(rows, np.float64, ["C", "A", "W"])
 
 
 def _microbatches(M: Any) -> tuple[Array, Array | None]:
@@ -137,22 +189,29 @@ def _microbatches(M: Any) -> tuple[Array, Array | None]:
     return stops, inverse if several else None
 
 
-def _overlap(regime: str | Regime, rho: Any, rows: Rows) -> Array | None:
-    """The overlapped share: (1, 1), (1, S-1) over links, or (N, 1) over pipelines; None without communication."""
+def _knobs(regime: str | Regime, rho: Any, rows: Rows) -> tuple[Regime, Array]:
+    """The regime, and the overlapped share: (1, 1), (1, S-1) over links, or (N, 1) over pipelines.
+
+    Raises
+    ------
+    RegimeError
+        Also when a knob is a list of another length than some pipeline has stages or links.
+    """
     if rho is not None and not (isinstance(regime, str) and regime == "partial"):
         raise RegimeError("rho", f"{in_short(rho)} with regime {in_short(regime)}", "rho only with regime='partial'")
     if isinstance(regime, str) and regime == "partial" and (is_array(rho) or isinstance(rho, (list, tuple))):
         shares = floats("rho", rho)
         if shares.shape != (rows.n,) or not ((shares >= 0) & (shares <= 1)).all():
             raise RegimeError("rho", in_short(rho), f"a share from 0 to 1, or one for each of the {rows.n} pipelines")
-        return shares[:, None]
+        return Regime(), shares[:, None]
     knobs = regime if isinstance(regime, Regime) else _named(regime, rho)
-    if isinstance(knobs.overlap, tuple):
+    if any(isinstance(knob, tuple) for knob in (knobs.overlap, knobs.buffers, knobs.channels)):
         for group in rows.groups():
-            if len(knobs.overlap) != group.d.shape[1]:
-                found = f"{len(knobs.overlap)} values for {group.d.shape[1]} links"
-                raise RegimeError("overlap", found, "one number, or one for each link")
-    return np.atleast_2d(floats("overlap", knobs.overlap)) if knobs.communication else None
+            n_stages = group.tau.shape[1]
+            knobs.overlap_of(n_stages - 1)
+            knobs.buffers_of(n_stages)
+            knobs.channels_of(n_stages - 1)
+    return knobs, np.atleast_2d(floats("overlap", knobs.overlap))
 
 
 def _named(regime: str, rho: Any) -> Regime:

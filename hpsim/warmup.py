@@ -46,6 +46,7 @@ def warmup() -> Warmup:
 
     started = time.monotonic()
     simulate([[1.0] * n_stages for n_stages in range(1, LONGEST_SHORT + 2)], M=2)
+    simulate([1.0, 1.0], M=2, regime="rendezvous")  # one kernel for every S and every limit
     for sweep in _small_sweeps():
         run_chunk(sweep, 0)
     compiled = sum(sum(kernel.stats.cache_misses.values()) for kernel in _kernels())
@@ -62,13 +63,15 @@ def cache_folder() -> Path | None:
 
 
 def _small_sweeps() -> Iterator[Sweep]:
-    """A few configurations of every distribution and of every other source, in both arithmetics."""
+    """A few configurations of every distribution and of every other source, in both arithmetics; every length too."""
+    from hpsim.kernels.chain import LONGEST_SHORT
     from hpsim.regime import NAMES
     from hpsim.sweep.file.distribution import EXAMPLES
     from hpsim.sweep.spec import make_sweep
 
     pipeline = {"tau": [1, 2], "d": [1]}
-    sources: list[dict[str, Any]] = [{"pipelines": [{"name": "two stages", **pipeline}]}, {"grid": {"tau": [[1, 2]]}}]
+    lengths = {"tau": [[1] * n_stages for n_stages in range(1, LONGEST_SHORT + 2)]}
+    sources: list[dict[str, Any]] = [{"pipelines": [{"name": "two stages", **pipeline}]}, {"grid": lengths}]
     for kind, values in EXAMPLES.items():
         times = {kind: values}
         drawn = {"tau": times, "d": times, "latency": times}

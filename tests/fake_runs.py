@@ -29,6 +29,11 @@ class FakeSweep:
     chunk: int = 4
     record: str = "points"
     regimes: list[str] = field(default_factory=lambda: ["async", "partial"])
+
+    @property
+    def regime_names(self) -> list[str]:
+        return self.regimes
+
     arithmetic: str = "exact"
     stages: dict[str, Any] = field(default_factory=lambda: {"uniform": [2, 4]})
     violating: tuple[int, ...] = ()

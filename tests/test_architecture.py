@@ -13,13 +13,18 @@ PACKAGE = Path(hpsim.__file__).parent
 
 TABLE = """
 errors processors exact vectors formulas pipeline regime event_graph
+cycle_ratio throughput_terms throughput_arrays improvements throughput_law moments long_run given_times scheduling
 reference.chain reference.event_graph reference.sampling
-kernels._code_files kernels._jit kernels.chain kernels.sampling kernels.checking kernels.tables kernels.adder
-lanes rows simulation
+kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling kernels.checking kernels.tables
+kernels.adder
+rows lanes event_lanes simulation
 sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sweep.file.yaml_file
 sweep.file.distribution sweep.file.grid sweep.file.pipelines_file sweep.file.exactness sweep.file.settings
-sweep.file.values sweep.spec sweep.estimate sweep.json_schema
-sweep.columns sweep.explicit sweep.sample sweep.evaluate sweep.totals sweep.point_tables sweep.chunk
+sweep.file.values sweep.file.regimes
+claims.tree claims.words claims.names claims.check claims.parse claims.evaluate claims.exact_algebra
+claims.float_algebra claims.systems claims.regimes claims.catalogue
+sweep.spec sweep.estimate sweep.json_schema
+sweep.columns sweep.explicit sweep.sample sweep.knobs sweep.evaluate sweep.totals sweep.point_tables sweep.chunk
 sweep.executors sweep.durable sweep.differences sweep.store sweep.run
 conjecture.verify warmup
 bench.figures bench.stopwatch bench.sizes bench.machine bench.children bench.numpy_twin bench.adder bench.kernel
@@ -27,14 +32,16 @@ bench.violations bench.points bench.start bench.run
 analysis.extras analysis.interrupt analysis.run analysis.database analysis.quantiles analysis.summary
 analysis.export analysis.query analysis.load analysis.plots.style analysis.plots.error analysis.plots.bias
 analysis.plots.phase analysis.plots.overlap analysis.plots.slope analysis.figure
+timeline.moments timeline.terminal timeline.trace timeline.picture
 cli.streams cli.exits cli.memory cli.words
 logs.columns logs.source logs.delimited logs.json_lines logs.parquet logs.opening logs.cells logs.period logs.clean
 logs.gather logs.read logs.bootstrap logs.statistics logs.assemble logs
 calculator.build
 paper.fuzz paper.graham paper.verdict paper.measured paper.evidence paper.quantities paper.numbers paper.claims
 paper.tables paper.figures paper.pictures paper.document paper.report paper.run
-cli cli.announce cli.options cli.violations cli.progress cli.calc_table cli.calc cli.sweep cli.sweep_run
-cli.summary cli.query cli.plot
+cli cli.announce cli.options cli.pipeline_options cli.violations cli.progress cli.calc_table cli.calc_regime_table
+cli.calc_regime cli.calc cli.sweep cli.sweep_run
+cli.summary cli.query cli.plot cli.timeline_page cli.timeline
 cli.verify cli.warmup cli.bench_table cli.bench cli.log_table cli.log cli.calculator cli.paper
 """
 ROOMS = TABLE.split()
@@ -50,7 +57,7 @@ def modules() -> dict[str, Path]:
     names = {module_name(path): path for path in PACKAGE.rglob("*.py")}
     # the doors of rooms hold no code
     doors = {"__init__", "kernels", "reference", "sweep", "sweep.file", "conjecture", "bench", "calculator"}
-    doors |= {"analysis", "analysis.plots", "paper"}
+    doors |= {"analysis", "analysis.plots", "claims", "paper", "timeline"}
     return {name: path for name, path in names.items() if name not in doors}
 
 

@@ -83,11 +83,11 @@ def quick() -> Quick:
 
 
 def test_every_section_and_case_is_there(quick: Quick) -> None:
-    """Seven sections, and in each of them the cases that its sizes ask for, on one thread and on all."""
+    """Eight sections, and in each of them the cases that its sizes ask for, on one thread and on all."""
     threads = thread_counts()
     found = {section["title"].split(",")[0]: section["comparisons"] for section in quick.data["sections"]}
     titles = [section["title"] for section in quick.data["sections"]]
-    assert len(titles) == 7
+    assert len(titles) == 8
     assert [row["what"] for row in found["adder limit"]] == [in_threads(n) for n in threads]
     beside_adders = quick.data["sections"][1]["comparisons"]
     cases = [f"S = {S}, M = {M}, {in_threads(n)}" for M in (2, 5) for S in (2, 4) for n in threads]
@@ -95,6 +95,11 @@ def test_every_section_and_case_is_there(quick: Quick) -> None:
     assert [row["what"] for row in beside_adders] == cases + speed_ups
     assert "NumPy" in titles[2]
     assert "plain-Python" in titles[3]
+    limits = ("1 place", "rendezvous", "1 place, 1 channel", "window of 4")
+    assert [row["what"] for row in found["simulate with limits"]] == [
+        *(f"S = 2, M = 5, {limit}, 1 thread" for limit in limits),
+        f"N = 64, S = 2, M = 2, 1 place, {in_threads(threads[-1])}",
+    ]
     units = [row["figure"]["unit"] for row in found["record: violations"]]
     assert units == ["configs/s", "points/s"] * len(threads) + ["s", "B"]
     units = [row["figure"]["unit"] for row in found["record: points"]]

@@ -10,7 +10,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-import discrete_event
+import event_simulation
 import heteropipe.core
 import numpy as np
 import pytest
@@ -61,7 +61,10 @@ def test_makespans_equal_the_discrete_event_simulation(regime: str, rng: random.
     for _ in range(scaled(100)):
         system, M = draw(rng, rng.choice((1, 2, 3, 5, 9, 17))), rng.randint(1, 12)
         rho = [Fraction(share, 16) for share in system.share]
-        simulated = discrete_event.run(system.tau, system.d, M, regime, rho, system.latency)
+        nothing = [0] * len(rho)
+        d, latency = (nothing, nothing) if regime == "free" else (system.d, system.latency)
+        overlap = {"blocking": nothing, "partial": rho}.get(regime)
+        simulated = event_simulation.run([system.tau] * M, [d] * M, latency=latency, overlap=overlap)
         assert makespans([system], regime, [M])[0, 0] == simulated.makespan, system
 
 

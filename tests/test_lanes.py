@@ -52,6 +52,30 @@ def test_cutting_a_run_into_calls_changes_nothing(S: int, calls: int, monkeypatc
         assert np.array_equal(lanes.makespans(*given, np.array([M]))[0], whole[list(stops).index(M)])
 
 
+@pytest.mark.parametrize("S", [1, 2, 5, 16, 17, 24, 33])
+@pytest.mark.parametrize("links", ["each", "one share", "one row", "no latency", "none"])
+def test_rows_give_what_lanes_give(S: int, links: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From rows, in one call, block by block, and in calls that end within a block: the same bits as packed first."""
+    systems = alike(random.Random(S), S, 75)
+    tau, d, latency = (table(systems, name) for name in ("tau", "d", "latency"))
+    overlap = table(systems, "share") / 16 if S > 1 else np.ones((75, 1))
+    overlap = {"one share": overlap[:, :1], "one row": overlap[:1]}.get(links, overlap).copy()
+    if links in ("no latency", "none"):
+        latency = np.zeros((75, 0))
+    if links == "none":
+        d, overlap = np.zeros((75, 0)), np.ones((1, 1))
+    zeros = np.zeros((75, S - 1))
+    whole = [rows if rows.shape[1] else zeros for rows in (d, latency)]
+    stops = np.array([1, 2, 9, 30][: max(3, scaled(4))])
+    share = np.repeat(overlap, 75 // len(overlap), axis=0)
+    right = lanes.makespans(*(lanes.pack(rows) for rows in (tau, *whole, share)), stops)
+    for most in (10**9, S * lanes.LANES * 40, S * lanes.LANES * 3):
+        monkeypatch.setattr(lanes, "CELLS_PER_CALL", most)
+        out = np.full((75, len(stops)), np.nan)
+        assert lanes.makespans_of_rows([tau, d, latency, overlap], stops, out)
+        assert np.array_equal(out, right.reshape(len(stops), -1)[:, :75].T)
+
+
 @pytest.mark.parametrize("S", [3, 20])
 def test_a_long_run(S: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred thousand micro-batches of one pipeline, in one call and in many, against the closed form."""

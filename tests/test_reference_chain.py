@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-import discrete_event
+import event_simulation
 import pytest
 
 from hpsim.errors import PipelineError, RegimeError
@@ -39,13 +39,22 @@ def small_system(rng: random.Random) -> System:
     return System(times(S), times(S - 1), latency, rho, rng.randint(1, 10))
 
 
+def simulate(system: System, regime: str) -> event_simulation.Events:
+    """The system with constant times as processes and a clock: no transfers when free, else a share of overlap."""
+    tau, d, latency, rho, M = system
+    if regime == "free":
+        d = latency = [0] * len(d)
+    overlap = {"blocking": [0] * len(d), "partial": rho}.get(regime)
+    return event_simulation.run([tau] * M, [d] * M, latency=latency, overlap=overlap)
+
+
 @pytest.mark.parametrize("regime", REGIMES)
 def test_every_event_agrees_with_the_discrete_event_simulation(regime: str, rng: random.Random) -> None:
     """On 3,000 random systems with ties and zeros, every release and the makespan are equal as rationals."""
     for _ in range(3000):
         system = small_system(rng)
         tau, d, latency, rho, M = system
-        simulated = discrete_event.run(tau, d, M, regime, rho, latency)
+        simulated = simulate(system, regime)
         assert chain.completion(tau, d, M, regime, rho, latency) == simulated.release, system
         assert chain.makespan(tau, d, M, regime, rho, latency) == simulated.makespan, system
 
@@ -53,7 +62,8 @@ def test_every_event_agrees_with_the_discrete_event_simulation(regime: str, rng:
 def test_the_general_chain_is_every_regime(rng: random.Random) -> None:
     """Occupancy tau + (1-rho)·d and flight rho·d + latency reproduce each regime's simulated events."""
     for _ in range(500):
-        tau, d, latency, rho, M = small_system(rng)
+        system = small_system(rng)
+        tau, d, latency, rho, M = system
         links = range(len(d))
         occupancy_and_flight = {
             "free": (tau, [0 for _ in links]),
@@ -65,7 +75,7 @@ def test_the_general_chain_is_every_regime(rng: random.Random) -> None:
             ),
         }
         for regime, (occupancy, flight) in occupancy_and_flight.items():
-            assert chain.chain(occupancy, flight, M) == discrete_event.run(tau, d, M, regime, rho, latency).release
+            assert chain.chain(occupancy, flight, M) == simulate(system, regime).release, system
 
 
 def test_regimes_coincide_at_their_boundaries(rng: random.Random) -> None:
@@ -178,7 +188,7 @@ def test_number_types_are_kept() -> None:
 def test_the_simulation_clock_stays_exact(regime: str) -> None:
     """A thousand thirds add up to exactly what they should, so no event of the twin was rounded."""
     third = Fraction(1, 3)
-    simulated = discrete_event.run([third, third], [0], 1000, regime, [third])
+    simulated = simulate(System([third, third], [0], [0], [third], 1000), regime)
     assert simulated.makespan == Fraction(1001, 3)
     assert {type(x) for row in simulated.finish for x in row} == {Fraction}
 
@@ -186,12 +196,12 @@ def test_the_simulation_clock_stays_exact(regime: str) -> None:
 def test_stages_serve_in_index_order_one_at_a_time(rng: random.Random) -> None:
     """In the simulation no stage starts a micro-batch before it has released the one before."""
     for _ in range(300):
-        tau, d, latency, rho, M = small_system(rng)
-        simulated = discrete_event.run(tau, d, M, "partial", rho, latency)
-        for m in range(1, M):
-            for s in range(len(tau)):
+        system = small_system(rng)
+        simulated = simulate(system, "partial")
+        for m in range(1, system.M):
+            for s in range(len(system.tau)):
                 assert simulated.start[m][s] >= simulated.release[m - 1][s]
-                assert simulated.finish[m][s] == simulated.start[m][s] + tau[s]
+                assert simulated.finish[m][s] == simulated.start[m][s] + system.tau[s]
 
 
 def test_wrong_arguments_are_named() -> None:

@@ -155,6 +155,12 @@ def test_inputs_of_any_kind_are_read_and_left_alone() -> None:
         assert np.array_equal(simulate(view, d, [1, 9], "blocking"), right)
         assert np.array_equal(np.array(view), before)
     assert np.array_equal(simulate(tau, np.asfortranarray(d), [1, 9], "blocking"), right)
+    bytes_ = np.zeros(tau.nbytes + 1, dtype=np.uint8)
+    unaligned = bytes_[1:].view(np.float64).reshape(tau.shape)
+    unaligned[:] = tau
+    assert np.array_equal(simulate(unaligned, d, [1, 9], "blocking"), right)
+    same = np.broadcast_to(2.0, d.shape)
+    assert np.array_equal(simulate(tau, same, [1, 9], "blocking"), simulate(tau, same.copy(), [1, 9], "blocking"))
 
 
 @pytest.mark.parametrize("regime", REGIMES)
@@ -169,6 +175,45 @@ def test_the_number_of_threads_changes_nothing(regime: str, monkeypatch: pytest.
         for workers in (2, 5, 64, None):
             several = simulate(tau, d, M, regime, rho=rho, latency=d / 3, workers=workers)
             assert several.tobytes() == one.tobytes()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, -np.inf])
+def test_a_wrong_time_is_told_wherever_it_stands(
+    value: float, workers: int, monkeypatch: pytest.MonkeyPatch, rng: random.Random
+) -> None:
+    """In any row, stage and argument, on one thread and on several, beside a row that serves nobody: it is named."""
+    monkeypatch.setattr("hpsim.simulation.SMALL", 0)
+    for name in ("tau", "d", "latency"):
+        for S in (2, 5, 17):
+            given = {"tau": np.ones((200, S)), "d": np.ones((200, S - 1)), "latency": np.zeros((200, S - 1))}
+            given["tau"][199] = 0
+            row, s = rng.randrange(200), rng.randrange(S - 1)
+            given[name][row, s] = value
+            for regime in NAMED:
+                with pytest.raises(PipelineError) as caught:
+                    simulate(**given, M=3, regime=regime, workers=workers)
+                assert caught.value.place == f"{name}[{row}][{s}]"
+                assert caught.value.found == str(value)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_idle_pipeline_is_told_wherever_it_stands(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of several rows of zeros, among rows with a zero in each of the other places."""
+    monkeypatch.setattr("hpsim.simulation.SMALL", 0)
+    tau = 1 - np.tile(np.eye(5), (40, 1))
+    assert simulate(tau, M=1, workers=workers).tolist() == [4.0] * 200
+    tau[[77, 150]] = 0
+    tau[78] = -0.0
+    with pytest.raises(PipelineError, match=r"tau\[77\]: every service time is 0"):
+        simulate(tau, M=2, workers=workers)
+
+
+def test_a_wrong_time_in_a_run_of_hours_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one block nor the other threads run to the end first."""
+    monkeypatch.setattr("hpsim.lanes.CELLS_PER_CALL", 1_000_000 if SIZE == 1 else 1000)
+    with pytest.raises(PipelineError, match=r"tau\[32\]\[1\]: -1"):
+        simulate([[1, 1]] * 32 + [[1, -1]] * 200, M=2**50, workers=7)
 
 
 def test_threads_with_pipelines_of_different_length(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:

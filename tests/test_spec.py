@@ -71,7 +71,7 @@ def test_the_resolved_form_loads_as_an_equal_sweep(source: str, tmp_path: Path) 
 def test_the_hash_of_a_sweep_is_that_of_its_canonical_json() -> None:
     """A change here makes every unfinished run unresumable."""
     canonical = (
-        '{"arithmetic":"exact","chunk":8192,"claims":["thm2","thm3","cor5"],"configs":10,"d":0,"edge_cases":0,'
+        '{"arithmetic":"exact","chunk":32768,"claims":["thm2","thm3","cor5"],"configs":10,"d":0,"edge_cases":0,'
         '"latency":0,"microbatches":[1,2,4,8,16,32,64,100],"name":"sweep","record":"points",'
         '"regimes":["async","blocking"],"resolution":20,"seed":0,"stages":3,"tau":1}'
     )
@@ -88,12 +88,12 @@ def test_equal_sweeps_have_equal_hashes_and_others_do_not() -> None:
 def test_a_regime_with_partial_is_known_by_the_name_that_the_library_uses() -> None:
     """Every regime name of the library can stand in a sweep."""
     sweep = make_sweep({**SAMPLED, "regimes": list(regime.NAMES), "rho": 0.5})
-    assert sweep.regimes == ["free", "async", "blocking", "partial"]
-    assert sweep.claims == ["thm1", "thm2", "thm3", "partial", "cor5"]
+    assert sweep.regimes == ["free", "async", "blocking", "partial", "rendezvous"]
+    assert sweep.claims == ["thm1", "thm2", "thm3", "partial", "rendezvous", "cor5"]
 
 
 def test_the_checks_of_a_sweep_are_those_whose_regimes_it_has() -> None:
-    assert list(CHECKS) == ["thm1", "thm2", "thm3", "partial", "cor5"]
+    assert list(CHECKS) == ["thm1", "thm2", "thm3", "partial", "rendezvous", "cor5"]
     assert for_regimes(["async"]) == ["thm2"]
     assert for_regimes(["blocking", "async"]) == ["thm2", "thm3", "cor5"]
     assert for_regimes(["free", "partial"]) == ["thm1", "partial"]
@@ -306,7 +306,10 @@ def test_a_pipelines_file_without_pipelines_is_told_how_one_looks(
 def test_a_chunk_of_the_default_size_is_never_too_large() -> None:
     """The largest S, every regime; recording violations only, a chunk is evaluated in tiles and may be of any size."""
     largest = {**SAMPLED, "configs": 10_000_000, "stages": 1024, "regimes": list(regime.NAMES), "rho": 0.5}
-    assert make_sweep(largest).chunk == 8192
+    assert make_sweep(largest).chunk == 32768
+    many = {**largest, "microbatches": list(range(1, 701))}
+    assert make_sweep(many).chunk == 8192
+    assert make_sweep({**many, "microbatches": list(range(1, 33))}).chunk == 32768
     assert make_sweep({**largest, "chunk": 2**22, "record": "violations"}).chunk == 2**22
     assert make_sweep({**largest, "chunk": 2**22, "configs": 100}).n_chunks == 1
 

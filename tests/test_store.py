@@ -13,7 +13,7 @@ import pytest
 from fake_runs import FakeSweep, content, fake_chunk
 
 from hpsim.errors import RunFolderError
-from hpsim.sweep import durable, store
+from hpsim.sweep import durable
 from hpsim.sweep.store import RunFolder
 
 SWEEP = FakeSweep(configs=10, violating=(5,))
@@ -380,18 +380,25 @@ def test_full_disk_leaves_finished_parts(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_record_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part's files are in place before its record is, so that a record never stands alone."""
+    """A part's files are on the disk, then in place, before its record is; so that a record never stands alone."""
+    flushed: set[int] = set()
     order = []
-    write = durable.write_durably
+    flush, replace = os.fsync, Path.replace
 
-    def note(target: Path, written: Any, **how: Any) -> None:
+    def note_flush(descriptor: int) -> None:
+        flush(descriptor)
+        flushed.add(os.fstat(descriptor).st_ino)
+
+    def note_name(path: Path, target: Path) -> None:
+        assert path.stat().st_ino in flushed
         order.append(target.relative_to(tmp_path).as_posix())
-        write(target, written, **how)
+        replace(path, target)
 
     with RunFolder.open(tmp_path, SWEEP) as folder:
         folder.write_run({"status": "running"})
         chunk = fake_chunk(SWEEP, 1)
-        monkeypatch.setattr(store, "write_durably", note)
+        monkeypatch.setattr(durable.os, "fsync", note_flush)
+        monkeypatch.setattr(Path, "replace", note_name)
         folder.commit(1, chunk.tables, chunk.totals)
     assert order[-1] == "_parts/000001.json"
     assert set(order[:-1]) == {f"{table}/part-000001.parquet" for table in ("configs", "points", "violations")}

@@ -84,8 +84,8 @@ def test_real_runs_compile_nothing_after_it(tmp_path: Path) -> None:
     count, used = python(REAL_RUNS, cwd=tmp_path).stdout.splitlines()
     assert count == "0"
     used_types = json.loads(used)
-    assert len(used_types["advance_short"]) == 16
-    assert len(used_types["advance_long"]) == 1
+    assert len(used_types["rows_short"]) == 16
+    assert len(used_types["rows_long"]) == len(used_types["advance_long"]) == 1
     assert {
         name: set(types) - set(ready[name]) for name, types in used_types.items() if set(types) - set(ready[name])
     } == {}

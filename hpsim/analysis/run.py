@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hpsim.errors import RunFolderError
+from hpsim.regime import NAMES
 from hpsim.sweep import columns
 from hpsim.sweep.durable import told_plainly
 from hpsim.sweep.file.yaml_file import load
@@ -51,8 +52,13 @@ class Run:
 
     @property
     def regimes(self) -> list[str]:
-        """The sweep's regimes, in the order of the columns."""
-        return list(self.sweep["regimes"])
+        """The names of the sweep's regimes, in the order of the columns."""
+        return [regime if isinstance(regime, str) else regime["name"] for regime in self.sweep["regimes"]]
+
+    @property
+    def closed_regimes(self) -> list[str]:
+        """The regimes that have a closed form, and so columns ``closed_`` and ``rel_err_``."""
+        return [regime for regime in self.regimes if regime in NAMES]
 
     @property
     def unit(self) -> str | None:

@@ -14,6 +14,7 @@ from hpsim.bench.figures import Comparison, Figure, Section, Target
 from hpsim.bench.sizes import Size
 from hpsim.bench.stopwatch import Stopwatch, in_threads, thread_counts
 from hpsim.reference.chain import makespan
+from hpsim.regime import ASYNC, RENDEZVOUS, Regime
 from hpsim.simulation import simulate
 
 Array = np.ndarray[Any, Any]
@@ -21,6 +22,14 @@ Array = np.ndarray[Any, Any]
 REGIME = "async"
 GRID = 2**20  # times are multiples of 1/GRID, as in exact arithmetic
 SPEED_UP = 0.9  # of the number of threads
+LIMITED = {
+    "1 place": Regime(buffers=1),
+    "rendezvous": RENDEZVOUS,
+    "1 place, 1 channel": Regime(buffers=1, channels=1),
+    "window of 4": Regime(window=4),
+}
+CHAIN_SHARE = 0.15  # with one place
+LIMITED_SECONDS = 5.0  # for the million pipelines
 
 
 def adder_share(S: int) -> float:
@@ -97,6 +106,37 @@ def beside_numpy(size: Size, stopwatch: Stopwatch, told: Callable[[str], None]) 
     title = f"simulate, N = {size.pipelines:,}, beside NumPy vectorised over configurations"
     how = f"best of {size.repeats} in turn, NumPy at the best of {len(size.numpy_chunks)} chunk sizes"
     return Section(title, how, rows)
+
+
+def beside_chain(size: Size, stopwatch: Stopwatch, told: Callable[[str], None]) -> Section:
+    """Limited places, channels and windows beside the chain on one thread; then very many pipelines on all threads."""
+    M = max(size.microbatches)
+    rows = []
+    for S in size.limited_stages:
+        told(f"limits beside the chain, S = {S}, M = {M}")
+        tau, d = pipelines(size.pipelines, S)
+        runs = [partial(simulate, tau, d, M, regime, workers=1) for regime in (ASYNC, *LIMITED.values())]
+        chain, *limited = stopwatch.alternate(size.repeats, *runs)
+        cells = size.pipelines * S * M
+        against = Figure.rate("chain", cells, "cells", chain)
+        for name, seconds in zip(LIMITED, limited, strict=True):
+            target = Target(True, CHAIN_SHARE) if name == "1 place" else None
+            rate = Figure.rate("simulate", cells, "cells", seconds)
+            rows.append(Comparison(f"S = {S}, M = {M}, {name}, 1 thread", rate, against, target, share=True))
+    rows.append(_very_many(size, stopwatch))
+    title = f"simulate with limits, N = {size.pipelines:,}, beside the chain without limits"
+    return Section(title, f"best of {size.repeats} in turn; the last line is the median of {size.sweep_repeats}", rows)
+
+
+def _very_many(size: Size, stopwatch: Stopwatch) -> Comparison:
+    S, M, n = size.limited_stages[0], min(size.microbatches), size.limited_pipelines
+    threads = thread_counts()[-1]
+    tau, d = pipelines(n, S)
+    (seconds,) = stopwatch.alternate(
+        size.sweep_repeats, partial(simulate, tau, d, M, LIMITED["1 place"], workers=threads)
+    )
+    what = f"N = {n:,}, S = {S}, M = {M}, 1 place, {in_threads(threads)}"
+    return Comparison(what, Figure.duration("simulate", seconds), target=Target(False, plus=LIMITED_SECONDS))
 
 
 def beside_python(size: Size, stopwatch: Stopwatch, told: Callable[[str], None]) -> Section:

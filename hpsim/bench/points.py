@@ -69,7 +69,7 @@ def write(sweep: Sweep, parts: list[Part], folder: Path, threads: int) -> None:
 
     def write_part(index: int) -> None:
         for name, table in parts[index].items():
-            (folder / f"{name}-{index}.parquet").write_bytes(parquet_bytes(name, sweep.regimes, table))
+            (folder / f"{name}-{index}.parquet").write_bytes(parquet_bytes(name, sweep.regime_names, table))
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(write_part, range(len(parts))))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hpsim.bench.adder import adder_limit
 from hpsim.bench.figures import Report, Section
-from hpsim.bench.kernel import beside_adders, beside_numpy, beside_python
+from hpsim.bench.kernel import beside_adders, beside_chain, beside_numpy, beside_python
 from hpsim.bench.machine import machine
 from hpsim.bench.points import points
 from hpsim.bench.sizes import FULL, QUICK, Size
@@ -56,6 +56,7 @@ def _sections(size: Size, stopwatch: Stopwatch, scratch: Path, told: Callable[[s
         beside_adders(size, stopwatch, told),
         beside_numpy(size, stopwatch, told),
         beside_python(size, stopwatch, told),
+        beside_chain(size, stopwatch, told),
         violations(size, stopwatch, scratch, told),
         points(size, stopwatch, scratch, told),
         start(size, stopwatch, scratch, told),

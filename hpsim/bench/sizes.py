@@ -17,6 +17,10 @@ class Size:
         S and M of ``simulate``; the largest M is what its targets are about.
     beside_numpy : tuple of int
         S of the comparison with NumPy.
+    limited_stages : tuple of int
+        S of the comparison of limited places, channels and windows with the chain.
+    limited_pipelines : int
+        N of the timed run with limited places.
     numpy_chunks : tuple of int
         Configurations that NumPy takes at a time; the fastest counts.
     in_python : int
@@ -39,6 +43,8 @@ class Size:
     stages: tuple[int, ...]
     microbatches: tuple[int, ...]
     beside_numpy: tuple[int, ...]
+    limited_stages: tuple[int, ...]
+    limited_pipelines: int
     numpy_chunks: tuple[int, ...]
     in_python: int
     adder_passes: int
@@ -57,13 +63,15 @@ FULL = Size(
     stages=(2, 3, 4, 5, 6, 7, 8, 16, 64),
     microbatches=(100, 400),
     beside_numpy=(2, 4, 8),
+    limited_stages=(4, 8),
+    limited_pipelines=1_000_000,
     numpy_chunks=(512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536),
     in_python=50,
     adder_passes=300_000,
     violations=("configs=1048576",),
-    points=("configs=65536",),
+    points=("configs=262144", "chunk=32768"),
     memory=(125_000, 1_250_000),
-    memory_chunk=8192,
+    memory_chunk=32_768,
     start=(),
     repeats=9,
     sweep_repeats=3,
@@ -75,6 +83,8 @@ QUICK = Size(
     stages=(2, 4),
     microbatches=(2, 5),
     beside_numpy=(2,),
+    limited_stages=(2,),
+    limited_pipelines=64,
     numpy_chunks=(16, 64),
     in_python=2,
     adder_passes=2,

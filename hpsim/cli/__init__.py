@@ -46,11 +46,12 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     commands_at={
         "calc": ("hpsim.cli.calc:calc", "Everything about one pipeline, from flags or a file."),
+        "timeline": ("hpsim.cli.timeline:timeline", "Draw when each micro-batch is where in one pipeline."),
         "sweep": ("hpsim.cli.sweep:sweep", "Run and inspect YAML sweeps."),
         "summary": ("hpsim.cli.summary:summary", "What a run adds up to: errors, phase transitions, quantiles."),
         "query": ("hpsim.cli.query:query", "Ask a run in SQL."),
         "plot": ("hpsim.cli.plot:plot", "Draw a run."),
-        "verify": ("hpsim.cli.verify:verify", "Check again that the paper's theorems have no counterexample."),
+        "verify": ("hpsim.cli.verify:verify", "Check again that every theorem and claim is as expected."),
         "paper": ("hpsim.cli.paper:paper", "Compute the paper's numbers, tables and figures again."),
         "log": ("hpsim.cli.log:log", "Service times, waits and pipelines from request logs."),
         "calculator": ("hpsim.cli.calculator:calculator", "Write the browser calculator, one page that works offline."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
@@ -12,16 +11,13 @@ from typing import Any
 
 import click
 
+from hpsim.cli.pipeline_options import knob_options, read_count, read_number, read_regime, read_times
 from hpsim.errors import PipelineError
-from hpsim.exact import exact
 from hpsim.pipeline import Pipeline
+from hpsim.regime import Regime
 
-_MOST_STAGES = 1024  # as in files
-_COUNT = "a whole number of micro-batches, at least 1, for example 8"
 _SHARE = "a share from 0 (blocking) to 1 (fully overlapped), for example 0.8"
 _MAKESPAN = "a makespan of at least 0, for example 42.5"
-_TIME = "a decimal such as 1.13, or a fraction such as 1/3"
-_TIMES = "numbers separated by commas, such as 1.13,2.90,2.62"
 _EXAMPLE = "for example: hpsim calc --tau 1.13,2.90,2.62 --M 8"
 
 
@@ -37,6 +33,7 @@ _EXAMPLE = "for example: hpsim calc --tau 1.13,2.90,2.62 --M 8"
     "--rho", metavar="SHARE", default="1.0", show_default=True, help="Overlap ratio of the linear blend, 0 to 1."
 )
 @click.option("--measured", metavar="T", help="A measured makespan: adds the overlap ratio it implies.")
+@knob_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: one object, or a list of objects for FILE.")
 def calc(
     file: str | None,
@@ -47,18 +44,25 @@ def calc(
     rho: str,
     measured: str | None,
     as_json: bool,
+    **knobs: str | None,
 ) -> None:
     """Makespans, bias, bottleneck and slack of one pipeline, or of each pipeline in FILE.
 
     FILE is a pipelines file in YAML, or the bare name of one that ships with hpsim, such as hand_crafted. Times share
-    one unit; numbers are read exactly: 0.1 and 1/10 are the same.
+    one unit; numbers are read exactly: 0.1 and 1/10 are the same. Any of --overlap, --buffers, --channels, --window and
+    --feedback makes a regime, and adds its makespan, its bottleneck, and what to improve first.
     """
     entries = _from_file(file, tau, d, latency) if file is not None else _from_flags(tau, d, latency)
-    count, share = _whole("M", M), _number("rho", rho, _SHARE)
-    makespan = None if measured is None else _number("measured", measured, _MAKESPAN)
-    for _, pipeline in entries:
+    count, share = read_count("M", M), read_number("rho", rho, _SHARE)
+    makespan = None if measured is None else read_number("measured", measured, _MAKESPAN)
+    regime = read_regime(**knobs) if any(text is not None for text in knobs.values()) else None
+    for about, pipeline in entries:
         pipeline.free(count)  # whether the makespan fits float64: no page is printed before all are known to be right
-    results = _results(entries, count, share, makespan)
+        if regime is not None:
+            from hpsim.cli.calc_regime import check_fit
+
+            check_fit(pipeline, regime, count, about.get("name"))
+    results = _results(entries, count, share, makespan, regime)
     if as_json:
         _print_json(results, as_list=file is not None)
     else:
@@ -66,15 +70,31 @@ def calc(
 
         for number, result in enumerate(results):
             click.echo(f"\n{report(result, share)}" if number else report(result, share))
+            if regime is not None:
+                from hpsim.cli.calc_regime_table import section
+
+                click.echo(f"\n{section(regime, result['regime'])}")
 
 
 def _results(
-    entries: Iterable[tuple[dict[str, Any], Pipeline]], M: int, rho: Fraction, measured: Fraction | None
+    entries: Iterable[tuple[dict[str, Any], Pipeline]],
+    M: int,
+    rho: Fraction,
+    measured: Fraction | None,
+    regime: Regime | None,
 ) -> Iterator[dict[str, Any]]:
     """One result at a time: a file may hold many pipelines, and each is printed when it is ready."""
     for about, pipeline in entries:
         compared = {} if measured is None else _compare(pipeline, M, measured)
-        yield about | pipeline.analyze(M, rho) | compared
+        yield about | pipeline.analyze(M, rho) | compared | _in_regime(pipeline, regime, M)
+
+
+def _in_regime(pipeline: Pipeline, regime: Regime | None, M: int) -> dict[str, Any]:
+    if regime is None:
+        return {}
+    from hpsim.cli.calc_regime import in_regime
+
+    return {"regime": in_regime(pipeline, regime, M)}
 
 
 def _print_json(results: Iterable[dict[str, Any]], as_list: bool) -> None:
@@ -89,7 +109,7 @@ def _print_json(results: Iterable[dict[str, Any]], as_list: bool) -> None:
 def _from_flags(tau: str | None, d: str | None, latency: str | None) -> list[tuple[dict[str, Any], Pipeline]]:
     if tau is None:
         raise PipelineError("calc", "neither FILE nor --tau", _EXAMPLE)
-    return [({}, Pipeline(_fields("tau", tau) or [], _fields("d", d), _fields("latency", latency)))]
+    return [({}, Pipeline(read_times("tau", tau) or [], read_times("d", d), read_times("latency", latency)))]
 
 
 def _from_file(file: str, tau: str | None, d: str | None, latency: str | None) -> list[tuple[dict[str, Any], Pipeline]]:
@@ -108,37 +128,6 @@ def _from_file(file: str, tau: str | None, d: str | None, latency: str | None) -
         )
         for entry in loaded.pipelines
     ]
-
-
-def _fields(name: str, text: str | None) -> list[Fraction] | None:
-    """The numbers of a comma-separated flag; an empty flag is none, as in the reference tool."""
-    if text is None or (not text.strip() and name != "tau"):
-        return None
-    fields = text.split(",")
-    if len(fields) > _MOST_STAGES:
-        raise PipelineError(name, f"{len(fields):,} values", f"at most {_MOST_STAGES:,} stages")
-    for s, field in enumerate(fields):
-        if not field.strip():
-            raise PipelineError(f"{name}[{s}]", "an empty field", _TIMES)
-    return [_number(f"{name}[{s}]", field, _TIME) for s, field in enumerate(fields)]
-
-
-def _number(place: str, text: str, allowed: str) -> Fraction:
-    if not text.strip():
-        raise PipelineError(place, "no value", allowed)
-    if re.fullmatch(r"[+-]?[0-9]{1,40}/0+", text.strip()):
-        raise PipelineError(place, f"{text.strip()[:60]} divides by zero", allowed)
-    try:
-        return exact(text)
-    except ValueError as fault:
-        raise PipelineError(place, str(fault), allowed) from None
-
-
-def _whole(place: str, text: str) -> int:
-    value = _number(place, text, _COUNT)
-    if value.denominator != 1:
-        raise PipelineError(place, text, _COUNT)
-    return int(value)
 
 
 def _compare(pipeline: Pipeline, M: int, measured: Fraction) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _page(found: Summary) -> Iterator[str]:
         f"{totals.violations:,} violations"
     )
     yield "\nworst relative error of recurrence and closed form"
-    for regime in run.regimes:
+    for regime in run.closed_regimes:
         yield f"  {regime:<9} {_error(totals.max_rel_err.get(regime))}"
     if found.phase is None:
         yield "\nno tables of quantiles: this run kept violations only (`record: points` in the sweep keeps all)"

@@ -79,10 +79,14 @@ def config(file: str, number: int, settings: tuple[str, ...], as_json: bool) -> 
     loaded = load_sweep(file, settings)
     if not 0 <= number < loaded.n_configs:
         raise SweepFileError("--id", f"{number}", f"configurations of this sweep are 0 to {loaded.n_configs - 1}")
+    from hpsim.sweep.knobs import drawn_for
     from hpsim.sweep.sample import configuration
 
     announce_compilation()
     values = configuration(loaded, number)
+    drawn = drawn_for(loaded, number)
+    if drawn:
+        values["knobs"] = drawn
     if loaded.pipelines is not None:
         values = {"config_id": number, "name": loaded.pipelines[number].name} | values
     click.echo(json.dumps(values) if as_json else _aligned(values))
@@ -112,4 +116,6 @@ def _aligned(values: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_text(inner)}" for key, inner in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -101,7 +101,7 @@ def _violations(sweep: Sweep, report: RunReport, file: str, settings: Sequence[s
         return
     yield f"{counted(report.totals.violations, 'violation')}; the first {len(report.violations)}:"
     for row in report.violations:
-        yield f"  {in_words(row, sweep.regimes)}"
+        yield f"  {in_words(row, sweep.regime_names)}"
     yield f"one configuration alone: {config_command(file, settings, report.violations[0]['config_id'])}"
 
 

@@ -78,7 +78,7 @@ def _as_data(verdicts: Sequence[Verdict]) -> dict[str, Any]:
                 "settings": verdict.check.settings,
                 "source": verdict.check.source,
                 "claims": verdict.sweep.claims,
-                "regimes": verdict.sweep.regimes,
+                "regimes": verdict.sweep.regime_names,
                 "microbatches": verdict.sweep.microbatches,
                 "arithmetic": verdict.sweep.arithmetic,
                 "tolerance": verdict.sweep.tolerance,
@@ -116,7 +116,7 @@ def _report(verdicts: Sequence[Verdict]) -> Iterator[str]:
         if verdict.violation is not None:
             yield ""
             yield f"{verdict.check.sweep}: {counted(verdict.totals.violations, 'violation')}; the first:"
-            yield f"  {in_words(verdict.violation, verdict.sweep.regimes)}"
+            yield f"  {in_words(verdict.violation, verdict.sweep.regime_names)}"
             yield "to see it again:"
             yield from (f"  {command}" for command in _commands(verdict))
 
@@ -146,7 +146,7 @@ def _rows(verdicts: Sequence[Verdict]) -> Iterator[list[str]]:
     for name, count in (("configurations", "configs"), ("points", "points"), ("violations", "violations")):
         yield [name, *(f"{getattr(verdict.totals, count):,}" for verdict in verdicts)]
     for regime in NAMES:
-        if any(regime in verdict.sweep.regimes for verdict in verdicts):
+        if any(regime in verdict.sweep.regime_names for verdict in verdicts):
             yield [f"worst error, {regime}", *(_error(verdict.totals.max_rel_err.get(regime)) for verdict in verdicts)]
     yield ["seconds", *(f"{verdict.seconds:.2f}" for verdict in verdicts)]
 

@@ -15,8 +15,13 @@ def in_words(row: dict[str, Any], regimes: Sequence[str]) -> str:
     if row["rho"] is not None:
         inputs["rho"] = row["rho"]
     given = ", ".join(f"{name} = {value}" for name, value in inputs.items())
-    values = "; ".join(f"T_{name} = {row[f'T_{name}']}, closed {row[f'closed_{name}']}" for name in regimes)
+    values = "; ".join(_sides(row, name) for name in regimes)
     return f"{row['claim']} fails at configuration {row['config_id']}, {given}: {values}"
+
+
+def _sides(row: dict[str, Any], regime: str) -> str:
+    closed = row.get(f"closed_{regime}")
+    return f"T_{regime} = {row[f'T_{regime}']}" + ("" if closed is None else f", closed {closed}")
 
 
 def config_command(file: str, settings: Sequence[str], config_id: int) -> str:

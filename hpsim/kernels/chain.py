@@ -46,7 +46,7 @@ def hold_and_travel(tau: Array, d: Array, latency: Array, overlap: Array, occupa
 
     The share ``1 - overlap`` of a transfer holds its sender, the rest of it and the latency only delay the receiver.
     ``tau`` (blocks, S, LANES); ``d``, ``latency`` (blocks, S-1, LANES); ``overlap`` the same, or (blocks, 1, LANES) for
-    all links alike. ``occupancy`` and ``flight`` (blocks, S or more, LANES) must be zero.
+    all links alike. ``occupancy`` and ``flight`` (blocks, S or more, LANES): zero for the stages beyond S.
     """
     last = tau.shape[1] - 1
     per_link = overlap.shape[1] > 1
@@ -60,11 +60,16 @@ def hold_and_travel(tau: Array, d: Array, latency: Array, overlap: Array, occupa
                 flight[block, s + 1, lane] = overlapped + latency[block, s, lane]
         for lane in range(LANES):
             occupancy[block, last, lane] = tau[block, last, lane]
+            flight[block, 0, lane] = 0.0
+        for s in range(last + 1, occupancy.shape[1]):
+            for lane in range(LANES):
+                occupancy[block, s, lane] = 0.0
+                flight[block, s, lane] = 0.0
 
 
 @kernel
 def advance_short(
-    stages: tuple[int, ...], occupancy: Array, flight: Array, completion: Array, done: int, stops: Array, out: Array
+    stages: tuple[int, ...], occupancy: Array, flight: Array, completion: Array, done: Any, stops: Array, out: Array
 ) -> None:
     """Advance pipelines of ``len(stages)`` stages, at most LONGEST_SHORT; the values in ``stages`` do not matter."""
     last = len(stages) - 1
@@ -133,7 +138,7 @@ def _pass_one(times: Array, o: Array, f: Array, r: Array) -> None:
 
 
 @kernel
-def advance_long(occupancy: Array, flight: Array, completion: Array, done: int, stops: Array, out: Array) -> None:
+def advance_long(occupancy: Array, flight: Array, completion: Array, done: Any, stops: Array, out: Array) -> None:
     """Advance pipelines of any number of stages that is a multiple of GROUP, group by group.
 
     Shorter pipelines are filled up with stages of no occupancy and no flight, which change nothing.
@@ -159,3 +164,102 @@ def advance_long(occupancy: Array, flight: Array, completion: Array, done: int, 
                 m += n
             for lane in range(LANES):
                 out[j, block, lane] = all_r[((block + 1) * n_stages - 1) * LANES + lane]
+
+
+@kernel
+def _are_times(values: Array) -> bool:
+    """Whether all of ``values`` (flat) are finite and at least 0; counted, which vectorises."""
+    right = 0
+    for i in range(values.shape[0]):
+        right += (values[i] >= 0.0) & (values[i] < np.inf)
+    return bool(right == values.shape[0])
+
+
+@kernel
+def _all_serve(tau: Array) -> bool:
+    """Whether every row of ``tau`` (n, S) has a time that is not 0."""
+    flat = tau.reshape(-1)
+    zeros = 0
+    for i in range(flat.shape[0]):
+        zeros += flat[i] == 0.0
+    if zeros >= tau.shape[1]:
+        for row in range(tau.shape[0]):
+            if not tau[row].any():
+                return False
+    return True
+
+
+@kernel
+def _hold_rows(tau: Array, d: Array, latency: Array, overlap: Array, occupancy: Array, flight: Array) -> bool:
+    """:func:`hold_and_travel` of at most LANES rows; ``occupancy`` and ``flight`` (1, S or more, LANES).
+
+    Returns whether all times are such, and every pipeline serves; otherwise fills nothing.
+    """
+    if not (_are_times(tau.reshape(-1)) and _are_times(d.reshape(-1)) and _are_times(latency.reshape(-1))):
+        return False
+    if not _all_serve(tau):
+        return False
+    lanes = tau.shape[0]
+    n_links = tau.shape[1] - 1
+    every_row, every_link = overlap.shape[0] > 1, overlap.shape[1] > 1
+    for s in range(n_links + 1):
+        for lane in range(lanes):
+            occupancy[0, s, lane] = tau[lane, s]
+    if d.shape[1]:
+        for s in range(n_links):
+            link = s if every_link else 0
+            for lane in range(lanes):
+                share = overlap[lane if every_row else 0, link]
+                occupancy[0, s, lane] += (1.0 - share) * d[lane, s]
+                flight[0, s + 1, lane] = share * d[lane, s]
+    if latency.shape[1]:
+        for s in range(n_links):
+            for lane in range(lanes):
+                flight[0, s + 1, lane] = latency[lane, s] + (flight[0, s + 1, lane] if d.shape[1] else 0.0)
+    return True
+
+
+@kernel
+def rows_short(
+    stages: tuple[int, ...], tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, out: Array
+) -> bool:
+    """From rows to makespans, block by block within the nearest cache; ``stages`` as in :func:`advance_short`.
+
+    ``tau`` (n, S); ``d``, ``latency`` (n, S-1), or (n, 0) for none; ``overlap`` (n or 1, S-1 or 1); ``out``
+    (n, len(stops)). False: a time is none, or a pipeline serves nobody; ``out`` is not filled.
+    """
+    shape = (1, len(stages), LANES)
+    occupancy, flight, completion = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    found = np.empty((stops.shape[0], 1, LANES))
+    for first in range(0, tau.shape[0], LANES):
+        rows = slice(first, first + LANES)
+        share = overlap if overlap.shape[0] == 1 else overlap[rows]
+        if not _hold_rows(tau[rows], d[rows], latency[rows], share, occupancy, flight):
+            return False
+        completion[:] = 0.0
+        # np.int64(0) and not 0, for which Numba would compile another version
+        advance_short(stages, occupancy, flight, completion, np.int64(0), stops, found)
+        for lane in range(min(LANES, tau.shape[0] - first)):
+            for j in range(stops.shape[0]):
+                out[first + lane, j] = found[j, 0, lane]
+    return True
+
+
+@kernel
+def rows_long(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, out: Array) -> bool:
+    """:func:`rows_short` for pipelines of any number of stages, filled up to a multiple of GROUP."""
+    width = -(-tau.shape[1] // GROUP) * GROUP
+    shape = (1, width, LANES)
+    occupancy, flight, completion = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    found = np.empty((stops.shape[0], 1, LANES))
+    for first in range(0, tau.shape[0], LANES):
+        rows = slice(first, first + LANES)
+        share = overlap if overlap.shape[0] == 1 else overlap[rows]
+        if not _hold_rows(tau[rows], d[rows], latency[rows], share, occupancy, flight):
+            return False
+        completion[:] = 0.0
+        advance_long(occupancy, flight, completion, np.int64(0), stops, found)
+        for lane in range(min(LANES, tau.shape[0] - first)):
+            for j in range(stops.shape[0]):
+                out[first + lane, j] = found[j, 0, lane]
+    return True

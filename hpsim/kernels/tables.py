@@ -18,13 +18,29 @@ def to_rows(values: Array, starts: Array, scale: Array, out: Array) -> None:
     ``values`` (k, blocks, LANES); ``starts`` (n,) int64; ``scale`` (n,) float64; ``out`` flat.
     """
     lanes = values.shape[2]
-    for i in range(starts.shape[0]):
-        block = i // lanes
-        lane = i - block * lanes
-        row = out[starts[i] : starts[i] + values.shape[0]]
-        if scale[i] == 1.0:  # nearly always, and a division costs more than all the rest
-            for j in range(values.shape[0]):
-                row[j] = values[j, block, lane]
-        else:
-            for j in range(values.shape[0]):
-                row[j] = values[j, block, lane] / scale[i]
+    for first in range(0, starts.shape[0], lanes):
+        block = first // lanes
+        for lane in range(min(lanes, starts.shape[0] - first)):
+            start = starts[first + lane]
+            if scale[first + lane] == 1.0:  # nearly always, and a division costs more than all the rest
+                for j in range(values.shape[0]):
+                    out[start + j] = values[j, block, lane]
+            else:
+                for j in range(values.shape[0]):
+                    out[start + j] = values[j, block, lane] / scale[first + lane]
+
+
+@kernel
+def lists_to_rows(values: Array, starts: Array, scale: Array, out: Array) -> None:
+    """:func:`to_rows` of ``values`` (blocks, k, LANES)."""
+    lanes = values.shape[2]
+    for first in range(0, starts.shape[0], lanes):
+        block = first // lanes
+        for lane in range(min(lanes, starts.shape[0] - first)):
+            start = starts[first + lane]
+            if scale[first + lane] == 1.0:
+                for j in range(values.shape[1]):
+                    out[start + j] = values[block, j, lane]
+            else:
+                for j in range(values.shape[1]):
+                    out[start + j] = values[block, j, lane] / scale[first + lane]

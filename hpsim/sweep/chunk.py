@@ -85,7 +85,7 @@ def _violations(evaluation: Evaluation, failed: dict[str, Array], most: int) -> 
         return []
     places = np.argwhere(np.stack(list(failed.values()), axis=-1))[:most]
     claims = list(failed)
-    lanes = {regime: (evaluation.closed(regime), evaluation.error(regime)) for regime in evaluation.sweep.regimes}
+    lanes = {regime: (evaluation.closed(regime), evaluation.error(regime)) for regime in evaluation.worst}
     return [_violation(evaluation, lanes, int(i), int(j)) | {"claim": claims[claim]} for i, j, claim in places]
 
 
@@ -106,8 +106,9 @@ def _violation(evaluation: Evaluation, lanes: dict[str, tuple[Array, Array]], i:
         "rho": None if batch.rho is None else float(batch.rho[block, lane]),
         "scale": scale,
     }
+    for regime, makespans in evaluation.makespan.items():
+        row[f"T_{regime}"] = float(makespans[j, block, lane]) / scale
     for regime, (closed, error) in lanes.items():
-        row[f"T_{regime}"] = float(evaluation.makespan[regime][j, block, lane]) / scale
         row[f"closed_{regime}"] = float(closed[j, block, lane]) / scale
         row[f"rel_err_{regime}"] = float(error[j, block, lane])
     return row
@@ -116,4 +117,4 @@ def _violation(evaluation: Evaluation, lanes: dict[str, tuple[Array, Array]], i:
 def _table(sweep: Sweep, rows: list[dict[str, Any]]) -> pyarrow.Table:
     import pyarrow
 
-    return pyarrow.Table.from_pylist(rows, schema=schema("violations", sweep.regimes))
+    return pyarrow.Table.from_pylist(rows, schema=schema("violations", sweep.regime_names))

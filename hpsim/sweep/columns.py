@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING
+
+from hpsim.regime import NAMES
 
 if TYPE_CHECKING:
     import pyarrow
 
 REGIME = "{regime}"
+KNOBS = "{knobs}"
 TIME = "time"
 NONE = "none"
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column, or with ``{regime}`` in its name one column for each regime of the sweep.
+    """One column, or several: ``{regime}`` in its name stands for each regime that has a name of its own and a closed
+    form, ``{knobs}`` for each that the sweep gives by its knobs.
 
     Attributes
     ----------
@@ -65,6 +70,8 @@ _SCALE = Column(
     few=True,
 )
 
+_MISSING = "missing when unlimited, and when the sweep gives a list."
+
 _CONFIGS = (
     _CONFIG_ID,
     _S,
@@ -79,6 +86,17 @@ _CONFIGS = (
     Column("sigma_max", "float64", TIME, "Largest tau[s] + d[s], with d = 0 after the last stage."),
     Column("bias", "float64", TIME, "Sum of tau_max - tau[s]: the excess of the GPipe formula without communication."),
     Column("phase", "bool", NONE, "Phase transition: whether sigma_max > tau_max."),
+    Column("buffers_{knobs}", "int64", NONE, f"Input places of each stage; {_MISSING}", nullable=True, few=True),
+    Column("channels_{knobs}", "int64", NONE, f"Transfers that a link carries at once; {_MISSING}", True, few=True),
+    Column("window_{knobs}", "int64", NONE, f"Micro-batches in flight at most; {_MISSING}", nullable=True, few=True),
+    Column("slope_{knobs}", "float64", TIME, "Time per micro-batch in the long run, by the throughput law."),
+    Column(
+        "critical_{knobs}",
+        "string",
+        NONE,
+        "What decides the slope, first if several: `server 2`, `credit 1→2` (places of stage 2), `window`, `link 0`.",
+        few=True,
+    ),
 )
 
 _POINTS = (
@@ -95,6 +113,7 @@ _POINTS = (
         "Distance of recurrence and closed form in this regime, relative to the closed form.",
         few=True,
     ),
+    Column("T_{knobs}", "float64", TIME, "Makespan in this regime of knobs, by its event graph."),
 )
 
 _VIOLATIONS = (
@@ -112,15 +131,18 @@ TABLES: dict[str, tuple[Column, ...]] = {"configs": _CONFIGS, "points": _POINTS,
 
 def columns(table: str, regimes: Sequence[str]) -> list[Column]:
     """The columns of ``table`` in order; those of a regime stand together, regimes in the order given."""
-    declared = TABLES[table]
-    per_regime = [column for column in declared if REGIME in column.name]
+    own = {REGIME: [name for name in regimes if name in NAMES], KNOBS: [name for name in regimes if name not in NAMES]}
     resolved: list[Column] = []
-    for column in declared:
-        if column not in per_regime:
-            resolved.append(column)
-        elif column is per_regime[0]:
-            resolved += [replace(c, name=c.name.replace(REGIME, name)) for name in regimes for c in per_regime]
+    for sign, together in groupby(TABLES[table], key=_stands_for):
+        names = own.get(sign, [""])
+        several = list(together)
+        resolved += [replace(column, name=column.name.replace(sign, name)) for name in names for column in several]
     return resolved
+
+
+def _stands_for(column: Column) -> str:
+    """The sign in a column's name that stands for regimes; without one, a sign that is not there."""
+    return next((sign for sign in (REGIME, KNOBS) if sign in column.name), "{}")
 
 
 def schema(table: str, regimes: Sequence[str]) -> pyarrow.Schema:

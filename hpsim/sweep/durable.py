@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import secrets
@@ -10,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from hpsim.errors import RunFolderError
@@ -35,15 +37,13 @@ def lock(path: Path) -> int:
     return descriptor
 
 
-def write_durably(target: Path, content: bytes | pyarrow.Buffer, *, name_may_wait: bool = False) -> None:
+def write_durably(target: Path, content: bytes) -> None:
     """Put ``content`` at ``target`` so that whatever happens the file is there whole, or not at all.
-
-    With ``name_may_wait`` the folder is not fsynced: after a power cut the file may be absent, but never torn.
 
     It is written beside ``target`` under a name that starts with a dot and ends in ``.tmp``, which a killed process may
     leave behind.
     """
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    temporary = _beside(target)
     try:
         with temporary.open("wb") as file:
             file.write(content)
@@ -54,8 +54,60 @@ def write_durably(target: Path, content: bytes | pyarrow.Buffer, *, name_may_wai
         with suppress(OSError):
             temporary.unlink()
         raise
-    if not name_may_wait:
-        fsync_directory(target.parent)
+    fsync_directory(target.parent)
+
+
+class Unnamed:
+    """A file on its way to ``target``: written beside it, then flushed and hashed while the caller goes on.
+
+    :meth:`name` puts it in place; :meth:`discard` removes it. Names are as in :func:`write_durably`.
+    """
+
+    def __init__(self, target: Path, content: pyarrow.Buffer) -> None:
+        self._target = target
+        self._temporary = _beside(target)
+        self._digest = ""
+        self._error: BaseException | None = None
+        self._flushing = Thread(target=self._flush, args=(content,), name="hpsim-flush")
+        try:
+            with self._temporary.open("wb") as file:
+                file.write(content)
+            self._flushing.start()
+        except BaseException:
+            self._remove()
+            raise
+
+    def _flush(self, content: pyarrow.Buffer) -> None:
+        try:
+            with self._temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            self._digest = hashlib.sha256(content).hexdigest()
+        except BaseException as error:
+            self._error = error
+
+    def name(self) -> str:
+        """Wait until the content is on the disk, rename the file, and return the content's SHA-256.
+
+        The folder is not fsynced: after a power cut the file may be absent, but never torn.
+        """
+        self._flushing.join()
+        if self._error is not None:
+            raise self._error
+        self._temporary.replace(self._target)
+        return self._digest
+
+    def discard(self) -> None:
+        """Remove the file if it has no name yet."""
+        self._flushing.join()
+        self._remove()
+
+    def _remove(self) -> None:
+        with suppress(OSError):
+            self._temporary.unlink()
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
 
 
 def read_json(path: Path) -> object:

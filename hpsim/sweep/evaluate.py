@@ -10,12 +10,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from hpsim import formulas
+from hpsim import event_lanes, formulas
 from hpsim.kernels import checking
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, makespans
 from hpsim.regime import named
+from hpsim.sweep import knobs
 from hpsim.sweep.file.checks import CHECKS
+from hpsim.sweep.file.regimes import KnobRegime
 from hpsim.sweep.sample import Batch
 from hpsim.sweep.spec import Sweep
 
@@ -33,8 +35,10 @@ class Evaluation:
         Numbers of micro-batches.
     makespan : dict of str to array
         Regime → makespans by the recurrence.
+    by_stage : list of arrays
+        ``tau``, ``d`` and ``latency`` of the batch as (blocks·LANES, S or S-1), columns contiguous.
     worst : dict of str to float
-        Regime → the largest relative distance from the closed form; infinite where a makespan is no number.
+        Regime that has a closed form → the largest relative distance from it; infinite where a makespan is no number.
     suspect : bool
         Whether any check failed; only then is :meth:`failed` worth its time.
     """
@@ -47,9 +51,13 @@ class Evaluation:
         self.makespan: dict[str, Array] = {}
         self._lines: dict[str, tuple[Array, Array]] = {}
         self._fills: dict[bool, Array] = {}
+        self.by_stage = [_columns(lanes) for lanes in (batch.tau, batch.d, batch.latency)]
         for regime in sweep.regimes:
-            self._simulate(regime)
-        self.worst = {regime: self._distance(regime) for regime in sweep.regimes}
+            if isinstance(regime, KnobRegime):
+                self.makespan[regime.name] = knobs.run(sweep, regime, batch)
+            else:
+                self._simulate(regime)
+        self.worst = {regime: self._distance(regime) for regime in self._lines}
         self.suspect = any(self._gate(claim) for claim in sweep.claims)
 
     def closed(self, regime: str) -> Array:
@@ -81,18 +89,24 @@ class Evaluation:
     def _simulate(self, regime: str) -> None:
         """Recurrence and line of one regime."""
         batch = self.batch
-        knobs = named(regime, 1)  # the shares of `partial` are the batch's own
+        rules = named(regime, 1)  # the shares of `partial` are the batch's own
         shares = batch.rho if regime == "partial" else None
         d, latency = batch.d, batch.latency
-        if not knobs.communication:
+        stages, links, extra = self.by_stage
+        if not rules.communication:
             d = latency = np.zeros_like(batch.d)
-        overlap = np.full((len(batch.tau), LANES), knobs.overlap, dtype=np.float64) if shares is None else shares
-        self.makespan[regime] = makespans(batch.tau, d, latency, overlap[:, None], self.counts)
-        stages, links, extra = (lanes.transpose(0, 2, 1) for lanes in (batch.tau, d, latency))
-        if knobs.communication not in self._fills:
-            self._fills[knobs.communication] = formulas.fill_time(stages, links, extra)
-        slope = formulas.steady_slope(stages, links, knobs.overlap if shares is None else shares[:, :, None])
-        self._lines[regime] = self._fills[knobs.communication], slope
+            links = extra = np.zeros_like(links)
+        if rules.communication not in self._fills:
+            self._fills[rules.communication] = formulas.fill_time(stages, links, extra)
+        if rules.is_chain:
+            overlap = np.full((len(batch.tau), LANES), rules.overlap, dtype=np.float64) if shares is None else shares
+            self.makespan[regime] = makespans(batch.tau, d, latency, overlap[:, None], self.counts)
+            slope = formulas.steady_slope(stages, links, rules.overlap if shares is None else shares.reshape(-1, 1))
+        else:
+            self.makespan[regime] = event_lanes.makespans(batch.tau, d, latency, rules, self.counts)
+            slope = formulas.rendezvous_slope(stages, links, extra)
+        fill = self._fills[rules.communication]
+        self._lines[regime] = fill.reshape(-1, LANES), slope.reshape(-1, LANES)
 
     def _distance(self, regime: str) -> float:
         out = np.empty(1)
@@ -112,3 +126,13 @@ class Evaluation:
 
     def _sandwich(self) -> list[Array]:
         return [self.makespan[regime] for regime in SANDWICH if regime in self.makespan]
+
+
+def _columns(lanes: Array) -> Array:
+    """``lanes`` (blocks, k, LANES) as (blocks·LANES, k) with contiguous columns.
+
+    NumPy goes over these several times faster than over stretches of LANES numbers.
+    """
+    blocks, k, _ = lanes.shape
+    columns: Array = np.ascontiguousarray(lanes.transpose(1, 0, 2)).reshape(k, blocks * LANES).T
+    return columns

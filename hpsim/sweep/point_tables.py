@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpsim import formulas
-from hpsim.kernels.tables import to_rows
+from hpsim.kernels.chain import LANES
+from hpsim.kernels.tables import lists_to_rows, to_rows
 from hpsim.lanes import Array
+from hpsim.regime import NAMES
+from hpsim.sweep import knobs
 from hpsim.sweep.columns import schema
 from hpsim.sweep.evaluate import Evaluation
+from hpsim.sweep.file.regimes import COUNTS, KnobRegime
 from hpsim.sweep.sample import Batch
 from hpsim.sweep.spec import Sweep
+from hpsim.throughput_arrays import critical_names
 
 if TYPE_CHECKING:
     import pyarrow
+
+MISSING = -1  # a count that is unlimited, or different from stage to stage
 
 
 class PointTables:
@@ -25,18 +32,33 @@ class PointTables:
         self.sweep = sweep
         self.ids = np.arange(ids.start, ids.stop, dtype=np.int64)
         self.configs: dict[str, Array] = {"config_id": self.ids}
-        self.points: dict[str, Array] = {}
+        self.points = self._layout()
         self.batches: list[Batch] = []
         self.unequal: list[tuple[str, Batch, Array]] = []  # closed forms that are not the recurrence throughout
+
+    def _layout(self) -> dict[str, Array]:
+        """The columns of ``points``, in one block, which the system backs with large pages: small ones cost as much as
+        all that is written into them.
+        """
+        counts, names = self.sweep.microbatches, self.sweep.regime_names
+        floats = ["T_gpipe", *(f"T_{name}" for name in names), "zeros"]
+        block = np.empty((len(floats) + 3, len(self.ids) * len(counts)))
+        points = dict(zip(floats, block, strict=False))
+        points["zeros"].fill(0.0)
+        points |= {"config_id": block[-1].view(np.int64), "M": block[-2].view(np.int64)}
+        points["S"] = block[-3].view(np.int32)[: block.shape[1]]
+        points["config_id"].reshape(-1, len(counts))[:] = self.ids[:, None]
+        points["M"].reshape(-1, len(counts))[:] = counts
+        return points
 
     def add(self, evaluation: Evaluation) -> None:
         """Take over a batch; times are divided by its scale, so that they are in the user's unit."""
         batch = evaluation.batch
         self.batches.append(batch)
-        tau, d = batch.tau.transpose(0, 2, 1), batch.d.transpose(0, 2, 1)
+        tau, d, _ = evaluation.by_stage
         phase = batch.phase
         if phase is None:
-            phase = formulas.phase_transition(tau, d).reshape(-1)[: len(batch.ids)]
+            phase = formulas.phase_transition(tau, d)[: len(batch.ids)]
         self._config("S", batch, np.full(len(batch.ids), batch.S, dtype=np.int32))
         self._config("scale", batch, batch.scale)
         self._config("phase", batch, phase)
@@ -44,54 +66,73 @@ class PointTables:
             self._config("rho", batch, batch.rho.reshape(-1)[: len(batch.ids)])
         self._config_time("tau_max", batch, formulas.steady_slope(tau))
         self._config_time("tau_sum", batch, formulas.fill_time(tau))
-        self._config_time("d_sum", batch, batch.d.sum(axis=1))
+        self._config_time("d_sum", batch, d.sum(axis=1))
         self._config_time("sigma_max", batch, formulas.steady_slope(tau, d, 0))
         self._config_time("bias", batch, formulas.homogeneity_bias(tau))
-        self._points("T_gpipe", batch, formulas.gpipe_makespan(tau, evaluation.counts[:, None, None]))
-        for regime in self.sweep.regimes:
-            self._points(f"T_{regime}", batch, evaluation.makespan[regime])
-            if evaluation.worst[regime] > 0.0:
+        self._points("T_gpipe", batch, formulas.gpipe_makespan(tau, evaluation.counts[:, None]))
+        for regime, makespan in evaluation.makespan.items():
+            self._points(f"T_{regime}", batch, makespan)
+            if evaluation.worst.get(regime, 0.0) > 0.0:
                 self._points(f"rel_err_{regime}", batch, evaluation.error(regime), unit=False)
                 self.unequal.append((regime, batch, evaluation.closed(regime)))
+
+        for given in self.sweep.knob_regimes.values():
+            self._knobs(given, batch)
+
+    def _knobs(self, regime: KnobRegime, batch: Batch) -> None:
+        """What is drawn for a regime of knobs, and what the throughput law says."""
+        drawn = knobs.counts(self.sweep, regime, batch)
+        for knob in COUNTS:
+            fixed = getattr(regime, knob)
+            values = drawn.get(knob, np.full(len(batch.ids), fixed if isinstance(fixed, int) else MISSING))
+            self._config(f"{knob}_{regime.name}", batch, values)
+        slope, critical = knobs.law(self.sweep, regime, batch)
+        self._config(f"slope_{regime.name}", batch, slope / batch.scale)
+        names = np.array(critical_names(batch.S), dtype=object)
+        self._config(f"critical_{regime.name}", batch, names[critical])
 
     def _config(self, name: str, batch: Batch, values: Array) -> None:
         if name not in self.configs:
             self.configs[name] = np.empty(len(self.ids), dtype=values.dtype)
         self.configs[name][batch.ids - self.ids[0]] = values
 
-    def _config_time(self, name: str, batch: Batch, lanes: Array) -> None:
-        self._config(name, batch, lanes.reshape(-1)[: len(batch.ids)] / batch.scale)
+    def _config_time(self, name: str, batch: Batch, values: Array) -> None:
+        if name not in self.configs:
+            self.configs[name] = np.empty(len(self.ids))
+        lanes, scale = values.reshape(1, -1, LANES), batch.scale.astype(np.float64)
+        to_rows(lanes, batch.ids - self.ids[0], scale, self.configs[name])
 
-    def _points(self, name: str, batch: Batch, lanes: Array, *, unit: bool = True) -> None:
+    def _points(self, name: str, batch: Batch, values: Array, *, unit: bool = True) -> None:
         width = len(self.sweep.microbatches)
         if name not in self.points:
             self.points[name] = np.zeros(len(self.ids) * width)
         scale = batch.scale if unit else np.ones_like(batch.scale)
+        lanes = values.reshape(width, -1, LANES)
         to_rows(lanes, (batch.ids - self.ids[0]) * width, scale.astype(np.float64), self.points[name])
 
     def tables(self) -> dict[str, pyarrow.Table]:
         """Both tables, when every configuration has been added."""
-        counts, shape = self.sweep.microbatches, (len(self.ids), len(self.sweep.microbatches))
-        for regime in self.sweep.regimes:
+        zeros = self.points.pop("zeros")
+        for regime in (name for name in self.sweep.regime_names if name in NAMES):
             differs = any(regime == name for name, _, _ in self.unequal)
             makespan = self.points[f"T_{regime}"]
             self.points[f"closed_{regime}"] = makespan.copy() if differs else makespan
-            self.points.setdefault(f"rel_err_{regime}", np.zeros_like(makespan))
+            self.points.setdefault(f"rel_err_{regime}", zeros)
         for regime, batch, closed in self.unequal:
             self._points(f"closed_{regime}", batch, closed)
-        points = dict(self.points)
-        points["config_id"] = np.broadcast_to(self.ids[:, None], shape).reshape(-1)
-        points["S"] = np.broadcast_to(self.configs["S"][:, None], shape).reshape(-1)
-        points["M"] = np.broadcast_to(np.array(counts, dtype=np.int64), shape).reshape(-1)
+        self.points["S"].reshape(len(self.ids), -1)[:] = self.configs["S"][:, None]
         configs = self.configs | {name: self._lists(name) for name in ("tau", "d", "latency")}
-        return {"configs": self._assemble("configs", configs), "points": self._assemble("points", points)}
+        return {"configs": self._assemble("configs", configs), "points": self._assemble("points", self.points)}
 
     def _assemble(self, name: str, columns: dict[str, Any]) -> pyarrow.Table:
         import pyarrow
 
-        form = schema(name, self.sweep.regimes)
+        form = schema(name, self.sweep.regime_names)
         if "rho" in form.names and "rho" not in columns:
             columns["rho"] = pyarrow.nulls(len(self.ids), form.field("rho").type)
+        for column in (f"{knob}_{regime}" for regime in self.sweep.knob_regimes for knob in COUNTS):
+            if column in columns:
+                columns[column] = pyarrow.array(columns[column], mask=columns[column] == MISSING)
         arrays = [pyarrow.array(columns[field.name], type=field.type) for field in form]
         return pyarrow.Table.from_arrays(arrays, schema=form)
 
@@ -103,6 +144,6 @@ class PointTables:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         flat = np.empty(offsets[-1])
         for batch in self.batches:
-            values = np.ascontiguousarray(getattr(batch, name).transpose(1, 0, 2))
-            to_rows(values, offsets[batch.ids - self.ids[0]], batch.scale.astype(np.float64), flat)
+            values = getattr(batch, name)
+            lists_to_rows(values, offsets[batch.ids - self.ids[0]], batch.scale.astype(np.float64), flat)
         return pyarrow.ListArray.from_arrays(offsets.astype(np.int32), flat)

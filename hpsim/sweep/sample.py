@@ -1,7 +1,8 @@
 """Configurations of a sweep: a pure function of (sweep, configuration id), drawn or looked up, packed in lanes.
 
 Draws of configuration ``id`` (see :mod:`hpsim.kernels.sampling`): 0 S, 1 rho, 2 to 5 edge cases, 6 the stage that
-serves when all service times round to zero, and 16 + 3s, 17 + 3s, 18 + 3s for tau[s], d[s], latency[s].
+serves when all service times round to zero, and 16 + 3s, 17 + 3s, 18 + 3s for tau[s], d[s], latency[s]; from 2^20 on
+the knobs of regimes (:mod:`hpsim.sweep.knobs`).
 """
 
 from __future__ import annotations
@@ -83,12 +84,18 @@ def configuration(sweep: Sweep, config_id: int) -> dict[str, Any]:
     return {"config_id": config_id, "S": batch.S, **times, "rho": rho, "scale": scale}
 
 
+def drawn_integers(seed: int, ids: Array, draw: int, distribution: Distribution) -> Array:
+    """Whole numbers (n,) int64 from ``distribution`` at draw ``draw`` of the configurations ``ids``."""
+    keys = _keys(seed, ids)
+    u = np.empty((keys.shape[0], 1, LANES))
+    sampling.uniforms(keys, draw, 1, u)
+    drawn: Array = _quantile(distribution, u).astype(np.int64).reshape(-1)[: len(ids)]
+    return drawn
+
+
 def _sampled(sweep: Sweep, ids: Array) -> Iterator[Batch]:
     assert sweep.stages is not None
-    keys = _keys(sweep.seed, ids)
-    first = np.empty((keys.shape[0], 1, LANES))
-    sampling.uniforms(keys, 0, 1, first)
-    stages = _quantile(sweep.stages, first).astype(np.int16).reshape(-1)[: len(ids)]  # 16 bits sort fastest
+    stages = drawn_integers(sweep.seed, ids, 0, sweep.stages).astype(np.int16)  # 16 bits sort fastest
     order = np.argsort(stages, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(stages[order])) + 1):
         yield _drawn(sweep, ids[group], int(stages[group[0]]))

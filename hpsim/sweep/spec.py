@@ -18,7 +18,15 @@ from hpsim.regime import NAMES
 from hpsim.sweep.file.checks import CHECKS, for_regimes
 from hpsim.sweep.file.distribution import Distribution, DistributionField, StagesField
 from hpsim.sweep.file.document import Document
-from hpsim.sweep.file.exactness import check_grid, check_pipelines, check_sampled, check_sixteenths
+from hpsim.sweep.file.exactness import (
+    RHO_PARTS,
+    Demands,
+    check_feedback,
+    check_grid,
+    check_pipelines,
+    check_sampled,
+    check_sixteenths,
+)
 from hpsim.sweep.file.fields import (
     MAX_CONFIGS,
     Chunk,
@@ -33,9 +41,10 @@ from hpsim.sweep.file.fields import (
 )
 from hpsim.sweep.file.grid import Grid
 from hpsim.sweep.file.pipelines_file import EXAMPLE, PipelineEntry, Text, listed, load_pipelines, unique_names
+from hpsim.sweep.file.regimes import Entry, KnobRegime, RegimeEntry, name_of, resolve
 from hpsim.sweep.file.settings import with_settings
 from hpsim.sweep.file.validation import validated
-from hpsim.sweep.file.values import CheckId, Name, RegimeName, Share, Tolerance, each_once, safe_name
+from hpsim.sweep.file.values import CheckId, Name, Share, Tolerance, each_once, safe_name
 from hpsim.sweep.file.yaml_file import find, load
 
 Source = Literal["sampled", "pipelines", "grid"]
@@ -43,6 +52,7 @@ SOURCES: dict[str, Source] = {"configs": "sampled", "pipelines": "pipelines", "g
 _SAMPLED_ONLY = ("stages", "tau", "d", "latency", "edge_cases")
 MOST_NUMBERS = 2**27
 """In the tables of one chunk: 1 GiB of float64, which with what surrounds them takes 3.5 GiB while it is written."""
+MANY_MICROBATCHES = 32  # beyond it the points of a chunk of the usual size would take too much memory
 _NOT_EMPTY: JsonDict = {"minItems": 1, "uniqueItems": True}
 _TAU = (
     "Service time of each stage. Where every draw of a configuration is 0, one of its stages gets the upper end, "
@@ -76,8 +86,10 @@ class Sweep(Part):
     microbatches: list[MicroBatches] = Field(
         [1, 2, 4, 8, 16, 32, 64, 100], description="Numbers of micro-batches M.", json_schema_extra=_NOT_EMPTY
     )
-    regimes: list[RegimeName] = Field(
-        ["async", "blocking"], description="How stages and links interact.", json_schema_extra=_NOT_EMPTY
+    regimes: list[RegimeEntry] = Field(
+        ["async", "blocking"],
+        description="How stages and links interact: names, or mappings of knobs with a name.",
+        json_schema_extra=_NOT_EMPTY,
     )
     arithmetic: Literal["exact", "float64"] = Field(
         "exact", description="exact: checks are equalities; float64: within a relative tolerance."
@@ -85,10 +97,16 @@ class Sweep(Part):
     tolerance: Tolerance | None = Field(None, description="Relative tolerance of the checks in float64; default 1e-9.")
     resolution: Resolution | None = Field(None, description="Sampled times are multiples of 2^-resolution; default 20.")
     claims: list[CheckId] = Field(
-        ["paper"], description="`paper`, or the ids of the checks made at every point.", json_schema_extra=_NOT_EMPTY
+        ["paper"],
+        description="`paper`, or the ids of the checks made at every point.",
+        json_schema_extra={"uniqueItems": True},
     )
     record: Literal["points", "violations"] = Field("points", description="Keep every point, or only violations.")
-    chunk: Chunk = Field(8192, description="Configurations a chunk; default 131072 with `record: violations`.")
+    chunk: Chunk = Field(
+        32768,
+        description="Configurations a chunk; default 131072 with `record: violations`, "
+        f"8192 when points are kept at more than {MANY_MICROBATCHES} numbers of micro-batches.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -96,7 +114,12 @@ class Sweep(Part):
         """Defaults that depend on other keys."""
         if not isinstance(data, dict):
             return data
-        filled: dict[str, Any] = {"chunk": 131072} if data.get("record") == "violations" else {}
+        filled: dict[str, Any] = {}
+        counts = data.get("microbatches")
+        if data.get("record") == "violations":
+            filled["chunk"] = 131072
+        elif isinstance(counts, list) and len(counts) > MANY_MICROBATCHES:
+            filled["chunk"] = 8192
         if data.get("configs") is not None:
             filled |= {"d": _ZERO, "latency": _ZERO, "edge_cases": 0}
             if data.get("arithmetic", "exact") == "exact":
@@ -117,14 +140,16 @@ class Sweep(Part):
 
     @field_validator("regimes")
     @classmethod
-    def _known_order(cls, value: list[str]) -> list[str]:
-        return sorted(each_once(value, "regime"), key=NAMES.index)
+    def _known_order(cls, value: list[Any]) -> list[Entry]:
+        if not value:
+            raise refusal((), "an empty list", "allowed: at least one regime")
+        return resolve(value)
 
     @field_validator("claims", mode="wrap")
     @classmethod
     def _resolved_claims(cls, value: Any, handler: Any, info: ValidationInfo) -> list[str]:
-        regimes: list[str] = info.data.get("regimes", list(NAMES))
-        if value in ("paper", ["paper"]):
+        regimes = [name_of(entry) for entry in info.data.get("regimes", NAMES)]
+        if value in ("paper", ["paper"]) or (value == [] and not for_regimes(regimes)):
             return for_regimes(regimes)
         claims: list[str] = handler(value)
         for index, claim in enumerate(each_once(claims, "claim")):
@@ -150,6 +175,8 @@ class Sweep(Part):
         _check_source(self)
         _check_times(self)
         _check_rho(self)
+        for regime in self.knob_regimes.values():
+            regime.check_stages(*self.stage_range)
         _check_arithmetic(self)
         _check_memory(self)
         if self.n_configs > MAX_CONFIGS:
@@ -163,11 +190,32 @@ class Sweep(Part):
         return next(source for key, source in SOURCES.items() if getattr(self, key) is not None)
 
     @property
+    def regime_names(self) -> list[str]:
+        """The names of the regimes, in the order of the columns."""
+        return [name_of(entry) for entry in self.regimes]
+
+    @property
+    def knob_regimes(self) -> dict[str, KnobRegime]:
+        """The regimes given by knobs, by name."""
+        return {entry.name: entry for entry in self.regimes if isinstance(entry, KnobRegime)}
+
+    @property
     def n_configs(self) -> int:
         """Number of configurations."""
         if self.pipelines is not None:
             return len(self.pipelines)
         return self.grid.total if self.grid is not None else (self.configs or 0)
+
+    @property
+    def stage_range(self) -> tuple[int, int]:
+        """The smallest and the largest number of stages."""
+        if self.pipelines is not None:
+            stages = [entry.S for entry in self.pipelines]
+        elif self.grid is not None:
+            stages = list(self.grid.stages)
+        else:
+            stages = [1] if self.stages is None else [int(value) for value in self.stages.values]
+        return min(stages), max(stages)
 
     @property
     def n_chunks(self) -> int:
@@ -312,13 +360,7 @@ def _check_memory(sweep: Sweep) -> None:
     """A chunk whose points can be held in memory while they are written."""
     if sweep.record != "points":
         return  # evaluated tile by tile, whatever the chunk
-    if sweep.pipelines is not None:
-        stages = max(entry.S for entry in sweep.pipelines)
-    elif sweep.grid is not None:
-        stages = max(sweep.grid.stages)
-    else:
-        stages = int(sweep.stages.high) if sweep.stages is not None else 1
-    each = 2 * stages + len(sweep.microbatches) * (1 + 3 * len(sweep.regimes))
+    each = 2 * sweep.stage_range[1] + len(sweep.microbatches) * (1 + 3 * len(sweep.regimes))
     if min(sweep.chunk, sweep.n_configs) * each > MOST_NUMBERS:
         found = f"about {each} numbers for each of {sweep.chunk} configurations, too many to hold in memory at once"
         raise refusal(("chunk",), found, f"allowed here: a chunk of at most {max(1, MOST_NUMBERS // each)}")
@@ -327,23 +369,39 @@ def _check_memory(sweep: Sweep) -> None:
 def _check_arithmetic(sweep: Sweep) -> None:
     """Keys that go with the arithmetic, and totals that it can hold."""
     exact = sweep.arithmetic == "exact"
-    partial = "partial" in sweep.regimes
     if exact and sweep.tolerance is not None:
         raise refusal(("tolerance",), "a tolerance in exact arithmetic", "allowed with arithmetic: float64")
     if sweep.resolution is not None and (not exact or sweep.configs is None):
         why = "float64 arithmetic, which has no grid" if not exact else "explicit times, which are never rounded"
         raise refusal(("resolution",), f"a resolution with {why}", "allowed with configs and arithmetic: exact")
-    M = sweep.microbatches[-1]
+    demands = _demands(sweep)
     if sweep.pipelines is not None:
-        check_pipelines(sweep.pipelines, M, exact, partial)
+        check_pipelines(sweep.pipelines, demands)
+        units = {Fraction(1, entry.scale) for entry in sweep.pipelines}
     elif sweep.grid is not None:
-        check_grid(sweep.grid, M, exact, partial)
+        check_grid(sweep.grid, demands)
+        units = {Fraction(1, sweep.grid.scale)}
         if exact:
             check_sixteenths(sweep.grid.rho, ("grid", "rho"))
     else:
         times = {"tau": sweep.tau, "d": sweep.d, "latency": sweep.latency}
         known = {key: distribution for key, distribution in times.items() if distribution is not None}
-        stages = int(sweep.stages.high) if sweep.stages is not None else 1
-        check_sampled(stages, M, known, sweep.resolution, partial)
+        check_sampled(sweep.stage_range[1], demands, known, sweep.resolution)
+        units = {Fraction(1, 2 ** (sweep.resolution or 0))}
     if exact and sweep.rho is not None and sweep.rho.kind in ("constant", "choice"):
         check_sixteenths(sweep.rho.values, ("rho", "choice"))
+    for regime in sweep.knob_regimes.values() if exact else ():
+        check_sixteenths(regime.shares, ("regimes", regime.place, "overlap"))
+        for unit in units:
+            check_feedback(regime.feedback, unit, regime.place)
+
+
+def _demands(sweep: Sweep) -> Demands:
+    """What the regimes ask of the arithmetic."""
+    knobs = sweep.knob_regimes.values()
+    whole = all(share in (0, 1) for regime in knobs for share in regime.shares)
+    parts = 1 if whole and "partial" not in sweep.regimes else RHO_PARTS
+    feedback = max((regime.feedback for regime in knobs), default=None)
+    if feedback is None and "rendezvous" in sweep.regimes:
+        feedback = Fraction(0)
+    return Demands(sweep.microbatches[-1], sweep.arithmetic == "exact", parts, feedback)

@@ -26,7 +26,7 @@ from hpsim import __version__
 from hpsim.errors import RunFolderError
 from hpsim.sweep import columns
 from hpsim.sweep.differences import differing_keys, short
-from hpsim.sweep.durable import fsync_directory, lock, read_json, told_plainly, write_durably
+from hpsim.sweep.durable import Unnamed, fsync_directory, lock, read_json, told_plainly, write_durably
 from hpsim.sweep.file.yaml_file import dump
 from hpsim.sweep.totals import Totals
 
@@ -260,18 +260,29 @@ class RunFolder:
                 "sweep_sha256": self._sha256,
                 "part": index,
                 "configs": {"first": covered.start, "last": covered.stop - 1},
-                "tables": {name: self._write_part(name, index, table) for name, table in tables.items()},
+                "tables": self._write_parts(index, tables),
                 "totals": asdict(totals),
             }
             write_durably(self._record(index), _sealed(record))
 
-    def _write_part(self, name: str, index: int, table: pyarrow.Table) -> dict[str, Any]:
+    def _write_parts(self, index: int, tables: Mapping[str, pyarrow.Table]) -> dict[str, dict[str, Any]]:
+        """Write the tables, the largest first, each flushed to the disk while the next is encoded; then name them."""
         about = {"format": FORMAT, "hpsim": __version__, "sweep_sha256": self._sha256, "chunk": index}
         about["unit"] = self.sweep.unit
-        content = parquet_bytes(name, self.sweep.regimes, table.replace_schema_metadata({"hpsim": json.dumps(about)}))
-        # its record counts only with the file beside it, so the name may be lost in a power cut
-        write_durably(self._part(name, index), content, name_may_wait=True)
-        return {"rows": table.num_rows, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        files: dict[str, Unnamed] = {}
+        written: dict[str, dict[str, Any]] = {}
+        try:
+            for name, table in sorted(tables.items(), key=lambda item: -item[1].nbytes):
+                marked = table.replace_schema_metadata({"hpsim": json.dumps(about)})
+                content = parquet_bytes(name, self.sweep.regime_names, marked)
+                files[name] = Unnamed(self._part(name, index), content)
+                written[name] = {"rows": table.num_rows, "bytes": len(content)}
+            # the record counts only with the files beside it, so their names may be lost in a power cut
+            return {name: written[name] | {"sha256": files[name].name()} for name in tables}
+        except BaseException:
+            for file in files.values():
+                file.discard()
+            raise
 
     def first_violations(self, most: int) -> list[dict[str, Any]]:
         """The first ``most`` stored violations, each its row of the table, in the order of the sweep."""

@@ -36,14 +36,20 @@ def test_many_callers_at_once(tmp_path: Path, kind: str) -> None:
 
 
 def test_no_kernel_reaches_beyond_its_arrays(tmp_path: Path) -> None:
-    """Tests of kernels, sampling and lanes pass with every index checked; elsewhere a wrong one would go unnoticed."""
+    """Tests of all kernels pass with every index checked; elsewhere a wrong one would go unnoticed."""
     checked = environment(tmp_path / "code", NUMBA_BOUNDSCHECK="1")
     beyond = run([sys.executable, "-c", OUT_OF_BOUNDS], checked, tmp_path)
     assert "IndexError" in beyond.stderr, "bounds are not checked here"
-    files = [str(TESTS / name) for name in ("test_kernels_chain.py", "test_sample.py", "test_lanes.py")]
+    names = ("test_kernels_chain.py", "test_kernels_event_graph.py", "test_sample.py", "test_lanes.py", "test_chunk.py")
+    files = [str(TESTS / name) for name in names]
     chosen = [
         *(f"recurrence[{S}]" for S in (1, 2, 8, 17, 24)),
         "touch",
+        "on_fractions[0]",
+        "arcs",
+        "rows_give",
+        "rational_value",
+        "within_rounding",
         "plain_sampler",
         "golden",
         "draw",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from hpsim.analysis.database import connect
 from hpsim.analysis.plots import style
+from hpsim.errors import RunFolderError
+from hpsim.regime import NAMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,16 +26,19 @@ def plot_error(run: Run, ax: Axes | None = None) -> Axes:
     Raises
     ------
     RunFolderError
-        When the run kept violations only.
+        When the run kept violations only, or no regime has a closed form.
     """
     run.need("points", "the plot of errors")
+    if not run.closed_regimes:
+        found = "no regime of this run has a closed form"
+        raise RunFolderError(str(run.path), found, f"the plot of errors needs one of {', '.join(NAMES)}")
     ax = style.axes(ax)
-    worst = ", ".join(f"max(rel_err_{regime})" for regime in run.regimes)
+    worst = ", ".join(f"max(rel_err_{regime})" for regime in run.closed_regimes)
     with connect(run) as connection:
         rows = connection.execute(f"SELECT M, {worst} FROM points GROUP BY M ORDER BY M").fetchall()
-    for k, regime in enumerate(run.regimes):
+    for k, regime in enumerate(run.closed_regimes):
         look = {**style.REGIME[regime], "marker": style.marks(rows, style.REGIME[regime]["marker"])}
-        shift = _APART ** (k - (len(run.regimes) - 1) / 2)
+        shift = _APART ** (k - (len(run.closed_regimes) - 1) / 2)
         ax.plot([row[0] * shift for row in rows], [row[k + 1] for row in rows], label=regime, **look)
     largest = max((error for row in rows for error in row[1:]), default=0.0)
     tolerance = run.sweep.get("tolerance")
@@ -51,5 +56,5 @@ def plot_error(run: Run, ax: Axes | None = None) -> Axes:
         ax.set_ylim(-2e-18, max(largest, float(tolerance or 0)) * 30)
     style.microbatch_axis(ax, [row[0] for row in rows])
     ax.set_ylabel("worst relative error")
-    ax.legend(loc="center right" if tolerance is not None else "upper left", ncols=len(run.regimes))
+    ax.legend(loc="center right" if tolerance is not None else "upper left", ncols=len(run.closed_regimes))
     return ax

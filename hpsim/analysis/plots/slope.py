@@ -57,8 +57,9 @@ def plot_slope(run: Run, ax: Axes | None = None) -> Axes:
         raise RunFolderError(
             str(run.path), "has no pipeline with a link and a time above 0", "a slope stands against transfer times"
         )
+    looks = style.of_regimes(run.regimes)
     for regime in run.regimes:
-        look = {**style.REGIME[regime], "marker": style.marks(rows, style.REGIME[regime]["marker"])}
+        look = {**looks[regime], "marker": style.marks(rows, looks[regime]["marker"])}
         x, mean, low, high = (
             [row[key] for row in rows] for key in ("x", f"mean_{regime}", f"low_{regime}", f"high_{regime}")
         )

@@ -39,16 +39,30 @@ LOOK: Any = {
     "svg.hashsalt": "hpsim",  # the same figure is the same file
 }
 BLACK, BLUE, GREEN, ORANGE = "#000000", "#0072B2", "#009E73", "#D55E00"
+PURPLE, SKY, YELLOW = "#CC79A7", "#56B4E9", "#E69F00"
 REGIME: dict[str, dict[str, Any]] = {
     "free": {"color": BLACK, "marker": "D", "linestyle": ":"},
     "async": {"color": BLUE, "marker": "o", "linestyle": "-"},
     "blocking": {"color": ORANGE, "marker": "s", "linestyle": "--"},
     "partial": {"color": GREEN, "marker": "^", "linestyle": "-."},
+    "rendezvous": {"color": PURPLE, "marker": "v", "linestyle": (0, (5, 1))},
 }
+_OTHERS = (  # regimes given by knobs, in turn
+    {"color": SKY, "marker": "P", "linestyle": "-"},
+    {"color": YELLOW, "marker": "X", "linestyle": "--"},
+    {"color": PURPLE, "marker": "<", "linestyle": "-."},
+    {"color": GREEN, "marker": ">", "linestyle": ":"},
+)
 _TICKS = 9  # more numbers of micro-batches than this do not fit below an axis
 _WIDE = 100_000  # numbers of micro-batches of this length neither
 _MARKED = 30  # places along a line that are marked one by one
 _BAR = 1.2  # a band at a single place is a bar from x / 1.2 to 1.2 x
+
+
+def of_regimes(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Regime → colour, marker and line; those given by knobs take turns."""
+    others = [name for name in names if name not in REGIME]
+    return REGIME | {name: _OTHERS[k % len(_OTHERS)] for k, name in enumerate(others)}
 
 
 def axes(ax: Axes | None) -> Axes:

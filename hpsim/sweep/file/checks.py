@@ -9,12 +9,13 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "thm2": ("async",),
     "thm3": ("blocking",),
     "partial": ("partial",),
+    "rendezvous": ("rendezvous",),
     "cor5": ("async", "blocking"),
 }
 """Check id → the regimes that it needs.
 
-``thm1``, ``thm2``, ``thm3`` and ``partial`` compare the recurrence with the closed form of their regime; ``cor5`` is
-the sandwich ``T_async <= T_blocking``, with ``T_partial`` in between where the sweep has that regime.
+``thm1``, ``thm2``, ``thm3``, ``partial`` and ``rendezvous`` compare the recurrence with the closed form of their
+regime; ``cor5`` is the sandwich ``T_async <= T_blocking``, with ``T_partial`` in between where the sweep has it.
 """
 
 

@@ -144,10 +144,15 @@ def read_distribution(value: object) -> Distribution:
 
 
 def read_stages(value: object) -> Distribution:
-    """The distribution of a number of stages; ``uniform`` means whole numbers, both ends included."""
+    """The distribution of a number of stages."""
     allowed = f"allowed: whole numbers from 1 to {MAX_STAGES}, for example 4, {{uniform: [2, 8]}} or {{choice: [3, 5]}}"
+    return read_whole(value, 1, MAX_STAGES, allowed)
+
+
+def read_whole(value: object, low: int, high: int, allowed: str) -> Distribution:
+    """A distribution over whole numbers from ``low`` to ``high``; ``uniform`` means both ends included."""
     for path, number in _numbers(value):
-        if not _is_whole(number, 1, MAX_STAGES):
+        if not _is_whole(number, low, high):
             raise refusal(path, f"found {shown(number)}", allowed)
     distribution = read_distribution(value)
     if distribution.kind not in WHOLE_KINDS or distribution.times:
@@ -184,5 +189,6 @@ def _json_schema() -> dict[str, Any]:
     return {"anyOf": [NUMBER_SCHEMA, form]}
 
 
-DistributionField = Annotated[Distribution, PlainValidator(read_distribution), WithJsonSchema(_json_schema())]
-StagesField = Annotated[Distribution, PlainValidator(read_stages), WithJsonSchema(_json_schema())]
+DISTRIBUTION_SCHEMA = _json_schema()
+DistributionField = Annotated[Distribution, PlainValidator(read_distribution), WithJsonSchema(DISTRIBUTION_SCHEMA)]
+StagesField = Annotated[Distribution, PlainValidator(read_stages), WithJsonSchema(DISTRIBUTION_SCHEMA)]

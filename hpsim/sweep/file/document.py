@@ -10,6 +10,10 @@ KeyPath = tuple[str | int, ...]
 Plain = None | bool | int | float | Fraction | str | list["Plain"] | dict[str, "Plain"]
 
 
+class Increment(int):
+    """A whole number written with a plus sign, which in a few places means: so many more."""
+
+
 @dataclass(frozen=True)
 class Document:
     """Plain data from a YAML file, and where each piece of it stands.

@@ -1,15 +1,17 @@
 """Whether float64 can carry every total of a sweep exactly, decided from bounds before anything runs.
 
 Sums and maxima of whole numbers are exact in float64 up to 2^53. In exact arithmetic all times are whole numbers of a
-grid unit: 2^-resolution when sampled, 1/scale from files; a sixteenth of that with ``partial``, whose shares are
+grid unit: 2^-resolution when sampled, 1/scale from files; a sixteenth of that where shares overlap in part, which are
 multiples of 1/16. The largest totals are the GPipe formula ``(S+M-1) tau_max`` and the blocking makespan with latency,
-``sum(sigma) + sum(latency) + (M-1) sigma_max``; every other total of a sweep lies below one of them.
+``sum(sigma) + sum(latency) + (M-1) sigma_max``; where places, channels or a window are limited, one micro-batch after
+the other, ``M (sum(tau) + sum(d) + sum(latency) + feedback)``. Every other total of a sweep lies below one of these.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from hpsim.sweep.file.distribution import Distribution
@@ -21,7 +23,34 @@ LIMIT = 2**53
 RHO_PARTS = 16
 
 
-def check_sampled(stages: int, M: int, times: dict[str, Distribution], resolution: int | None, partial: bool) -> None:
+@dataclass(frozen=True)
+class Demands:
+    """What the regimes of a sweep ask of numbers.
+
+    Attributes
+    ----------
+    M : int
+        The largest number of micro-batches.
+    exact : bool
+        Whether every total must be exact.
+    parts : int
+        Parts of a grid unit: 16 where a transfer may overlap in part, else 1.
+    feedback : Fraction or None
+        The longest, in regimes that limit places, channels or a window; None without such a regime.
+    """
+
+    M: int
+    exact: bool
+    parts: int = 1
+    feedback: Fraction | None = None
+
+    def total(self, stages: int, tau_max: Fraction, sigma_max: Fraction, fill: Fraction) -> Fraction:
+        """The largest total of a pipeline with these maxima and this sum of all its times."""
+        one_by_one = [] if self.feedback is None else [self.M * (fill + self.feedback)]
+        return max((stages + self.M - 1) * tau_max, fill + (self.M - 1) * sigma_max, *one_by_one)
+
+
+def check_sampled(stages: int, demands: Demands, times: dict[str, Distribution], resolution: int | None) -> None:
     """Refuse a sampled sweep whose totals may leave the grid; ``resolution`` is None in float64 arithmetic.
 
     ``times`` holds the distributions of ``tau``, ``d`` and ``latency``. A draw never exceeds the upper end rounded up
@@ -32,29 +61,26 @@ def check_sampled(stages: int, M: int, times: dict[str, Distribution], resolutio
     d_max = _highest("d", times["d"], tau_max, unit)
     latency_max = _highest("latency", times["latency"], tau_max, unit)
     links = stages - 1
-    total = max(
-        (stages + M - 1) * tau_max,
-        stages * tau_max + links * (d_max + latency_max) + (M - 1) * (tau_max + d_max),
-    )
-    reach = f"S = {stages}, M = {M}, tau up to {_about(tau_max)}, d up to {_about(d_max)}"
+    fill = stages * tau_max + links * (d_max + latency_max)
+    total = demands.total(stages, tau_max, tau_max + d_max, fill)
+    reach = f"S = {stages}, M = {demands.M}, tau up to {_about(tau_max)}, d up to {_about(d_max)}"
     advice = f"lower microbatches, the resolution ({resolution}) or the upper ends of tau and d"
-    _within(total, unit, partial, ("tau",), reach, advice)
+    _within(total, unit, demands.parts, ("tau",), reach, advice)
 
 
-def check_pipelines(pipelines: Sequence[PipelineEntry], M: int, exact: bool, partial: bool) -> None:
+def check_pipelines(pipelines: Sequence[PipelineEntry], demands: Demands) -> None:
     """Refuse a pipeline whose totals, in units of 1 over its own common denominator, leave float64."""
     for index, entry in enumerate(pipelines):
         sigma = [t + d for t, d in zip(entry.tau, [*entry.d, Fraction(0)], strict=True)]
-        total = max(
-            (entry.S + M - 1) * max(entry.tau),
-            sum(sigma) + sum(entry.latency) + (M - 1) * max(sigma),
-        )
-        reach = f"pipeline {entry.name[:60]!r}, M = {M}, common denominator {_about(Fraction(entry.scale))}"
-        unit = Fraction(1, entry.scale) if exact else None
-        _within(total, unit, partial, ("pipelines", index), reach, "lower microbatches or use rounder times")
+        fill = sum(sigma, Fraction(0)) + sum(entry.latency)
+        total = demands.total(entry.S, max(entry.tau), max(sigma), fill)
+        reach = f"pipeline {entry.name[:60]!r}, M = {demands.M}, common denominator {_about(Fraction(entry.scale))}"
+        unit = Fraction(1, entry.scale) if demands.exact else None
+        advice = "lower microbatches or use rounder times"
+        _within(total, unit, demands.parts, ("pipelines", index), reach, advice)
 
 
-def check_grid(grid: Grid, M: int, exact: bool, partial: bool) -> None:
+def check_grid(grid: Grid, demands: Demands) -> None:
     """Refuse a grid whose totals, in units of 1 over the common denominator of all its times, leave float64."""
     S = max(grid.stages)
     tau_max = max(entries(grid.tau))
@@ -62,10 +88,18 @@ def check_grid(grid: Grid, M: int, exact: bool, partial: bool) -> None:
     vectors = [] if isinstance(grid.tau, Each) else grid.tau
     tau_sum = max((sum(v, Fraction(0)) for v in vectors if isinstance(v, tuple)), default=S * tau_max)
     links = S - 1
-    total = max((S + M - 1) * tau_max, tau_sum + links * (d_max + latency_max) + (M - 1) * (tau_max + d_max))
-    reach = f"S = {S}, M = {M}, common denominator {_about(Fraction(grid.scale))}"
-    unit = Fraction(1, grid.scale) if exact else None
-    _within(total, unit, partial, ("grid",), reach, "lower microbatches or use rounder times")
+    total = demands.total(S, tau_max, tau_max + d_max, tau_sum + links * (d_max + latency_max))
+    reach = f"S = {S}, M = {demands.M}, common denominator {_about(Fraction(grid.scale))}"
+    unit = Fraction(1, grid.scale) if demands.exact else None
+    _within(total, unit, demands.parts, ("grid",), reach, "lower microbatches or use rounder times")
+
+
+def check_feedback(feedback: Fraction, unit: Fraction, index: int) -> None:
+    """Refuse a feedback time of the regime ``index`` that is no multiple of the grid unit."""
+    if (feedback / unit).denominator != 1:
+        found = f"{shown(feedback)} is not a multiple of {_about(unit)}, the unit of this sweep's times"
+        allowed = "allowed in exact arithmetic: a multiple of it, or arithmetic: float64"
+        raise refusal(("regimes", index, "feedback"), found, allowed)
 
 
 def check_sixteenths(shares: Sequence[Fraction], path: Sequence[str | int]) -> None:
@@ -92,7 +126,7 @@ def _highest(key: str, distribution: Distribution, tau_max: Fraction, unit: Frac
 
 
 def _within(
-    total: Fraction, unit: Fraction | None, partial: bool, path: Sequence[str | int], reach: str, advice: str
+    total: Fraction, unit: Fraction | None, parts: int, path: Sequence[str | int], reach: str, advice: str
 ) -> None:
     """Refuse a total that is beyond 2^53 grid units, or without a grid beyond the range of float64."""
     if unit is None:
@@ -101,9 +135,9 @@ def _within(
         return
     if unit < Fraction(1, LIMIT):
         raise refusal(path, f"a grid finer than 2^-53 ({reach})", f"allowed: {advice}, or arithmetic: float64")
-    units = total / unit * (RHO_PARTS if partial else 1)
+    units = total / unit * parts
     if units > LIMIT:
-        sixteenths = " of 1/16, for partial" if partial else ""
+        sixteenths = " of 1/16, for partial overlap" if parts > 1 else ""
         found = f"totals may reach {_about(units)} grid units{sixteenths}, beyond 2^53 = {LIMIT} ({reach})"
         raise refusal(path, found, f"{advice}, or say arithmetic: float64")
 

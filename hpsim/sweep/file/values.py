@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, PlainValidator, WithJsonSchema
 
-from hpsim.regime import NAMES
 from hpsim.sweep.file.checks import CHECKS
 from hpsim.sweep.file.fields import NUMBER_SCHEMA, Number, read_number, refusal, shown
 from hpsim.sweep.file.validation import nearest
@@ -25,12 +24,6 @@ def _name(value: str) -> str:
             "at most 100, since it names the run folder"
         )
         raise refusal((), f"found {shown(value)}", allowed)
-    return value
-
-
-def _regime(value: str) -> str:
-    if value not in NAMES:
-        raise refusal((), f"unknown regime {shown(value)}", nearest(value, NAMES))
     return value
 
 
@@ -67,7 +60,6 @@ def each_once(values: list[Any], what: str) -> list[Any]:
 _NAME_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"^[^/\\]+$"}
 
 Name = Annotated[str, AfterValidator(_name), WithJsonSchema(_NAME_SCHEMA)]
-RegimeName = Annotated[str, AfterValidator(_regime), WithJsonSchema({"enum": list(NAMES)})]
 CheckId = Annotated[str, AfterValidator(_check_id), WithJsonSchema({"enum": list(CHECKS)})]
 Share = Annotated[Number, AfterValidator(_share), WithJsonSchema(NUMBER_SCHEMA)]
 Tolerance = Annotated[float, PlainValidator(_tolerance), WithJsonSchema(NUMBER_SCHEMA)]

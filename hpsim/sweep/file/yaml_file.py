@@ -17,7 +17,7 @@ from typing import Literal, NoReturn
 import yaml
 
 from hpsim.errors import SweepFileError
-from hpsim.sweep.file.document import Document, KeyPath, Plain, dotted
+from hpsim.sweep.file.document import Document, Increment, KeyPath, Plain, dotted
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 40
@@ -194,7 +194,9 @@ class _Builder:
         exponent = re.search(r"[eE][-+]?0*([0-9]+)$", text)
         if len(text) > _LONGEST_NUMBER or (exponent and len(exponent[1]) > 3):
             _refuse(self.at(_line(event), path), f"the number {text[:40]}", "a number within the range of float64")
-        return int(text) if _INTEGER.fullmatch(text) else Fraction(text)
+        if not _INTEGER.fullmatch(text):
+            return Fraction(text)
+        return Increment(text) if text.startswith("+") else int(text)
 
     def at(self, line: int, path: KeyPath = ()) -> str:
         if not self.line_numbers:

@@ -1,0 +1,1 @@
+"""Statements about pipelines as data: the language, its evaluations, and the catalogue of known claims."""

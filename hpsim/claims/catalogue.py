@@ -1,0 +1,190 @@
+"""Claims as data: a statement with its source, what it presupposes, and whether it is expected to hold."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from hpsim.claims.parse import parse
+from hpsim.claims.regimes import Regimes
+from hpsim.claims.tree import Statement, StatementError
+from hpsim.sweep.file.document import Document
+from hpsim.sweep.file.fields import MAX_STAGES, MicroBatches, Number, Part, refusal
+from hpsim.sweep.file.validation import validated
+from hpsim.sweep.file.yaml_file import load
+
+PAPER = Path(__file__).with_name("paper.yaml")
+Relation = Literal["same S", "permutation", "same tau", "same d"]
+Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=10_000, strip_whitespace=True)]
+Times = Annotated[list[Number], Field(max_length=MAX_STAGES)]
+
+
+class Given(Part):
+    """What a claim presupposes."""
+
+    relation: Relation | None = Field(None, description="How pipelines A and B are related.")
+    regimes: Regimes = Field({}, description="Regimes beyond the built-in ones, name to knobs.")
+
+
+class ExamplePipeline(Part):
+    """The times of one pipeline."""
+
+    tau: Annotated[list[Number], Field(min_length=1, max_length=MAX_STAGES)] = Field(description="S service times.")
+    d: Times = Field([], description="S-1 transfer times; empty: none.")
+    latency: Times = Field([], description="S-1 travel times; empty: none.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> ExamplePipeline:
+        for name, times in (("d", self.d), ("latency", self.latency)):
+            if times and len(times) != len(self.tau) - 1:
+                found = f"{len(times)} values for {len(self.tau)} stages"
+                raise refusal((name,), found, "allowed: one for each link")
+        if not any(self.tau):
+            raise refusal(("tau",), "every service time is 0", "allowed: at least one above 0")
+        return self
+
+
+class Example(Part):
+    """A point at which a claim fails: one pipeline, or A and B."""
+
+    tau: Times | None = None
+    d: Times = Field([])
+    latency: Times = Field([])
+    A: ExamplePipeline | None = None
+    B: ExamplePipeline | None = None
+    M: MicroBatches
+    rho: Number | None = None
+
+    @model_validator(mode="after")
+    def _one_or_two(self) -> Example:
+        if (self.tau is None) == (self.A is None) or (self.A is None) != (self.B is None):
+            raise refusal((), "neither one pipeline nor two", "allowed: tau, d and latency, or A and B with these")
+        if self.tau is not None:
+            ExamplePipeline(tau=self.tau, d=self.d, latency=self.latency)
+        return self
+
+    @property
+    def pipelines(self) -> dict[str, ExamplePipeline]:
+        """By name: ``""``, or ``A`` and ``B``."""
+        if self.A is not None and self.B is not None:
+            return {"A": self.A, "B": self.B}
+        return {"": ExamplePipeline(tau=self.tau or [], d=self.d, latency=self.latency)}
+
+
+class Claim(Part):
+    """A statement with what is known about it."""
+
+    id: Id = Field(description="Short name, by which commands and sweeps call it.")
+    title: Text = Field(description="What it says, in words.")
+    source: Text = Field(description="Where it comes from.")
+    statement: Text = Field(description="In the statement language.")
+    given: Given = Field(Given(), description="What it presupposes.")
+    expect: Literal["holds", "fails"] = Field("holds", description="Whether it is true of all pipelines.")
+    invariant: Text | None = Field(None, description="For proofs: what the running sums and maxima satisfy.")
+    example: Example | None = Field(None, description="A point at which it fails, as simple as possible.")
+    note: Text | None = Field(None, description="Anything else worth knowing.")
+
+    @model_validator(mode="after")
+    def _readable(self) -> Claim:
+        try:
+            parsed = self.parsed
+        except StatementError as error:
+            raise refusal(("statement",), f"{error.place}: {error.found}", error.allowed) from None
+        if self.example is not None:
+            if tuple(self.example.pipelines) != parsed.pipelines:
+                raise refusal(("example",), "not the pipelines of the statement", "allowed: A and B, or tau alone")
+            if parsed.uses_rho and self.example.rho is None:
+                raise refusal(("example",), "no rho", "allowed: the overlapped share, for example rho: 1/2")
+            if self.expect == "holds":
+                raise refusal(("example",), "a counterexample of what holds", "allowed: with expect: fails")
+        return self
+
+    @cached_property
+    def parsed(self) -> Statement:
+        """The checked statement."""
+        return parse(self.statement, tuple(self.given.regimes), self.given.relation)
+
+
+class ClaimsFile(Part):
+    """A file of claims."""
+
+    claims: Annotated[list[Claim], Field(min_length=1)]
+
+    @field_validator("claims")
+    @classmethod
+    def _distinct(cls, value: list[Claim]) -> list[Claim]:
+        seen: set[str] = set()
+        for index, claim in enumerate(value):
+            if claim.id in seen:
+                raise refusal((index, "id"), f"the id {claim.id} a second time", "allowed: each id once")
+            seen.add(claim.id)
+        return value
+
+
+def load_claims(path: Path) -> tuple[Claim, ...]:
+    """The claims of a file.
+
+    Raises
+    ------
+    SweepFileError
+        For the first mistake, with its file, line and key.
+    """
+    return tuple(validated(ClaimsFile, load(path, "claims: [{id: …}]")).claims)
+
+
+@cache
+def catalogue() -> Mapping[str, Claim]:
+    """The claims that come with hpsim, by id."""
+    return {claim.id: claim for claim in load_claims(PAPER)}
+
+
+def language_reference() -> str:
+    """The reference page of the statement language, in Markdown."""
+    return PAPER.with_name("reference.md").read_text(encoding="utf-8")
+
+
+def claim(id_or_text: str, regimes: Mapping[str, Any] | None = None, relation: str | None = None) -> Claim:
+    """The claim with this id, or a claim made of this statement.
+
+    ``regimes`` (name to knobs, as in a file) and ``relation`` belong to a statement and replace those of a catalogued
+    claim where they are given.
+
+    Raises
+    ------
+    StatementError
+        When the text is neither an id nor a statement.
+    SweepFileError
+        When the regimes or the relation make no sense.
+    """
+    known = catalogue()
+    text = id_or_text.strip()
+    data: dict[str, Any]
+    if text in known:
+        if regimes is None and relation is None:
+            return known[text]
+        catalogued = known[text]
+        names = ("id", "title", "source", "statement", "expect", "invariant", "note", "given")
+        data = {name: getattr(catalogued, name) for name in names if getattr(catalogued, name) is not None}
+    else:
+        if text.replace("-", "").replace("_", "").isalnum() and text[:1].islower():
+            _refuse_id(text, list(known))
+        parse(text, tuple(regimes or ()), relation)
+        data = {"id": "statement", "title": text, "source": "given as text", "statement": text}
+    before: Given = data.pop("given", Given())
+    given: dict[str, Any] = {"regimes": before.regimes | dict(regimes or {})}
+    if relation or before.relation:
+        given["relation"] = relation or before.relation
+    return validated(Claim, Document("statement", data | {"given": given}))
+
+
+def _refuse_id(word: str, known: list[str]) -> None:
+    close = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    allowed = f"{hint}allowed: a condition, or one of {', '.join(known)}"
+    raise StatementError("statement", f"{word[:40]} is neither a condition nor the id of a claim", allowed)

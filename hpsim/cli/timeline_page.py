@@ -1,0 +1,109 @@
+"""The page that ``hpsim timeline`` prints: the chart, its legend and scale, and how each stage spends its time."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from dataclasses import astuple
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hpsim.cli.calc_table import aligned
+from hpsim.timeline.terminal import ASCII, LEAST_WIDTH, UNICODE, Chart, Glyphs, chart
+
+if TYPE_CHECKING:
+    from hpsim.scheduling import Schedule
+
+_PIPED_WIDTH = 80
+_TIED = "\0"  # where a line must not be broken
+_STYLES = {  # Okabe and Ito's colours, as in figures; the characters say the same without them
+    "service": "#0072B2",
+    "service number": "bold #ffffff on #0072B2",
+    "sending": "#E69F00",
+    "blocked": "#D55E00",
+    "starved": "bright_black",
+    "transfer": "#56B4E9",
+    "transfer number": "bold",
+    "several": "bold #56B4E9",
+    "partly": "#56B4E9",
+    "travel": "bright_black",
+    "axis": "bright_black",
+}
+_MEANINGS = {
+    "service": "service",
+    "sending": "sending",
+    "blocked": "blocked",
+    "starved": "starved",
+    "transfer": "transfer",
+    "several": "several transfers",
+    "partly": "transfer in a part",
+    "travel": "latency",
+}
+
+
+def page(schedule: Schedule, title: str, unit: str | None, width: int | None) -> str:
+    """The page as text, with colours only on a terminal; its chart is as wide as the terminal unless told."""
+    terminal = sys.stdout.isatty()
+    console = Console(
+        highlight=False,
+        markup=False,
+        emoji=False,
+        force_terminal=terminal,
+        width=width or (None if terminal else _PIPED_WIDTH),
+    )
+    columns = max(console.width, LEAST_WIDTH)
+    glyphs = UNICODE if _printable(UNICODE) else ASCII
+    drawn = chart(schedule, columns, glyphs)
+    with console.capture() as capture:
+        for line in textwrap.wrap(title, columns):
+            console.print(Text(line, style="bold"))
+        for row in drawn.rows:
+            pieces = [(text, _STYLES.get(kind, "")) for text, kind in row]
+            console.print(Text.assemble(*pieces, no_wrap=True, overflow="ignore"), crop=False)
+        for legend in _legend(drawn, glyphs, unit, columns):
+            console.print(Text(legend))
+        console.print(_shares(schedule))
+    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
+
+
+def _printable(glyphs: Glyphs) -> bool:
+    try:
+        "".join((*astuple(glyphs), "→")).encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _legend(drawn: Chart, glyphs: Glyphs, unit: str | None, columns: int) -> list[str]:
+    """What the characters mean, those that are there, and the scale; no item is broken."""
+    items = [f"{getattr(glyphs, kind)} {text}" for kind, text in _MEANINGS.items() if _is_shown(drawn, kind)]
+    items.append(f"a column is {drawn.step:.10g}" + (f" {unit}" if unit else ""))
+    lines = textwrap.wrap(", ".join(item.replace(" ", _TIED) for item in items), columns)
+    return [line.replace(_TIED, " ") for line in lines]
+
+
+def _is_shown(drawn: Chart, kind: str) -> bool:
+    return bool({kind, f"{kind} number"} & drawn.shown)
+
+
+def _shares(schedule: Schedule) -> Table:
+    """One row for each stage: four times that add up to the makespan, and the share that it is busy."""
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    split = schedule.split
+    columns = {
+        "stage": [str(s) for s in range(schedule.S)],
+        "service": aligned(split.service.tolist()),
+        "sending": aligned(split.sending.tolist()),
+        "starved": aligned(split.starved.tolist()),
+        "blocked": aligned(split.blocked.tolist()),
+        "busy": [f"{100 * share:.1f} %" for share in schedule.utilization.tolist()],
+    }
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*cells)
+    return table

@@ -1,0 +1,110 @@
+"""The regimes of a sweep that are given by knobs: the counts drawn for each configuration, and what they come to.
+
+Draws of configuration ``id``: 2^20 + 4·r + k for the k-th of buffers, channels, window of the r-th such regime, in the
+order of the sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from hpsim.event_lanes import makespans
+from hpsim.exact import exact
+from hpsim.kernels.chain import LANES
+from hpsim.lanes import Array, blocks_for, pack, unpack
+from hpsim.regime import Regime
+from hpsim.sweep.file.regimes import COUNTS, Draw, KnobRegime
+from hpsim.sweep.sample import Batch, batches, drawn_integers
+from hpsim.sweep.spec import Sweep
+from hpsim.throughput_arrays import law_of_arrays
+
+FIRST_DRAW = 2**20
+
+
+def counts(sweep: Sweep, regime: KnobRegime, batch: Batch) -> dict[str, Array]:
+    """Knob → its value for each configuration (n,) int64, for the knobs that are drawn."""
+    return {draw.knob: _drawn(sweep, draw, batch.ids) for draw in regime.draws}
+
+
+def drawn_for(sweep: Sweep, config_id: int) -> dict[str, dict[str, int]]:
+    """Regime → knob → what is drawn for one configuration, for the regimes that draw any."""
+    (batch,) = batches(sweep, range(config_id, config_id + 1))
+    found = {name: counts(sweep, regime, batch) for name, regime in sweep.knob_regimes.items()}
+    return {name: {knob: int(value[0]) for knob, value in drawn.items()} for name, drawn in found.items() if drawn}
+
+
+def _drawn(sweep: Sweep, draw: Draw, ids: Array) -> Array:
+    number = FIRST_DRAW + 4 * list(sweep.knob_regimes).index(draw.regime) + COUNTS.index(draw.knob)
+    drawn: Array = drawn_integers(sweep.seed, ids, number, draw.distribution) + draw.plus
+    return drawn
+
+
+def run(sweep: Sweep, regime: KnobRegime, batch: Batch) -> Array:
+    """Makespans (len(M), blocks, LANES) of a batch, in units of 1/scale; each setting of the knobs in its own lanes."""
+    stops = np.array(sweep.microbatches, dtype=np.int64)
+    n = len(batch.ids)
+    settings = list(_settings(regime, batch, counts(sweep, regime, batch)))
+    if len(settings) == 1:
+        return makespans(batch.tau, batch.d, batch.latency, settings[0][0], stops)
+    out = np.zeros((len(stops), blocks_for(n) * LANES))
+    rows = {name: unpack(getattr(batch, name), n) for name in ("tau", "d", "latency")}
+    for knobs, where in settings:
+        tau, d, latency = (pack(rows[name][where]) for name in ("tau", "d", "latency"))
+        out[:, where] = makespans(tau, d, latency, knobs, stops).reshape(len(stops), -1)[:, : len(where)]
+    return out.reshape(len(stops), -1, LANES)
+
+
+def law(sweep: Sweep, regime: KnobRegime, batch: Batch) -> tuple[Array, Array]:
+    """The steady slope (n,) in units of 1/scale, and the index (n,) of the first term that attains it.
+
+    The names of the terms are :func:`hpsim.throughput_arrays.critical_names` of S.
+    """
+    n, S = len(batch.ids), batch.S
+    tau, d, latency = (unpack(getattr(batch, name), n) for name in ("tau", "d", "latency"))
+    if not regime.communication:
+        d, latency = np.zeros_like(d), np.zeros_like(latency)
+    drawn = counts(sweep, regime, batch)
+
+    def limit(knob: str, width: int) -> Array | None:
+        if knob in drawn:
+            return np.broadcast_to(drawn[knob][:, None], (n, width)).astype(np.float64)
+        value = getattr(regime, knob)
+        if value is None:
+            return None
+        entries = value if isinstance(value, tuple) else (value,) * width
+        return np.broadcast_to([np.inf if entry is None else float(entry) for entry in entries], (n, width))
+
+    window = limit("window", 1)
+    held = np.array([1.0 - float(share) for share in regime.shares]) if S > 1 else np.zeros(0)
+    return law_of_arrays(
+        tau,
+        d,
+        latency,
+        held * d,
+        buffers=limit("buffers", S),
+        channels=limit("channels", S - 1),
+        window=None if window is None else window[:, 0],
+        feedback=float(regime.feedback) * batch.scale.astype(np.float64),
+    )
+
+
+def _settings(regime: KnobRegime, batch: Batch, drawn: dict[str, Array]) -> Iterator[tuple[Regime, Array]]:
+    """Each setting of the knobs that occurs in the batch, with the indices of its configurations.
+
+    A feedback time is in units of 1/scale, so that configurations of another scale are another setting.
+    """
+    n = len(batch.ids)
+    columns = [*drawn.values(), *([batch.scale] if regime.feedback else [])]
+    if not columns:
+        yield regime.regime(), np.arange(n)
+        return
+    found, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    for index, setting in enumerate(found.T):
+        values = dict(zip(drawn, (int(value) for value in setting), strict=False))
+        knobs = regime.regime(values)
+        if regime.feedback:
+            knobs = replace(knobs, feedback=exact(knobs.feedback) * int(setting[-1]))
+        yield knobs, np.flatnonzero(inverse.reshape(-1) == index)

@@ -1,0 +1,220 @@
+"""``hpsim calc`` in a regime of knobs: makespan, bottleneck, what to improve, every wrong knob, what is not loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from hpsim.cli import cli, main
+
+SECTION = """\
+in the regime: rendezvous
+makespan         60
+per micro-batch  7
+throughput       0.1429
+bottleneck       credit loop 1→2: transfer 3 + service 4 over 1 place
+critical cycle   depart 1 → sent 1 → start 2 → finish 2 → depart 2 → release 2 → depart 1
+
+                                       per
+ improve first   now   until   micro-batch   throughput   then binds
+ ───────────────────────────────────────────────────────────────────
+ d[1]              3       0             4      +75.0 %   server 2
+ buffers[2]        0       1             6      +16.7 %   credit 0→1
+ tau[2]            4       3             6      +16.7 %   credit 0→1
+"""
+
+
+def calc(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, ["calc", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def regime(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(calc(*arguments, "--json"))["regime"]
+    return found
+
+
+def test_the_section() -> None:
+    """After the page of the pipeline stand makespan, bottleneck, critical cycle and what to improve first."""
+    page = calc("--tau", "1,2,4", "--d", "1,3", "--overlap", "0", "--buffers", "0")
+    assert page.startswith(calc("--tau", "1,2,4", "--d", "1,3"))
+    assert page.endswith(f"\n\n{SECTION}")
+
+
+def test_without_knobs_nothing_is_added() -> None:
+    """No knob, no section and no key."""
+    assert "regime:" not in calc("--tau", "1,2")
+    assert "regime" not in json.loads(calc("--tau", "1,2", "--json"))
+
+
+def test_json() -> None:
+    """Every key, with values computed by hand: T = (6 + 1) + 3·5, 7 a round of two."""
+    assert regime("--tau", "1,3", "--d", "2", "--M", "4", "--window", "1", "--feedback", "1", "--buffers", "-,1") == {
+        "overlap": 1,
+        "buffers": [None, 1],
+        "channels": None,
+        "window": 1,
+        "feedback": 1.0,
+        "T": 27.0,
+        "slope": 7.0,
+        "throughput": pytest.approx(1 / 7),
+        "critical": "window: fill 6 + feedback 1 over 1 micro-batch",
+        "cycle": ["start 0", "finish 0", "depart 0", "sent 0", "start 1", "finish 1"],
+        "bottlenecks": ["window"],
+        "terms": [
+            {"name": "window", "slope": 7.0, "words": "window: fill 6 + feedback 1 over 1 micro-batch"},
+            {"name": "server 1", "slope": 3.0, "words": "server 1: service 3"},
+            {"name": "credit 0→1", "slope": 2.5, "words": "credit loop 0→1: transfer 2 + service 3 over 2 places"},
+            {"name": "server 0", "slope": 1.0, "words": "server 0: service 1"},
+        ],
+        "improvements": [
+            {"parameter": "window", "value": 1, "until": 3, "slope": 3.0, "then": "server 1"},
+            {"parameter": "tau[1]", "value": 3.0, "until": 0.0, "slope": 4.0, "then": "window"},
+            {"parameter": "d[0]", "value": 2.0, "until": 0.0, "slope": 5.0, "then": "window"},
+            {"parameter": "tau[0]", "value": 1.0, "until": 0.0, "slope": 6.0, "then": "window"},
+            {"parameter": "feedback", "value": 1.0, "until": 0.0, "slope": 6.0, "then": "window"},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--channels", "-"], "async"),
+        (["--window", "none"], "async"),
+        (["--overlap", "0"], "blocking"),
+        (["--overlap", "1/2,0"], "overlap 0.5,0"),
+        (["--buffers", "-,1,none", "--channels", "2"], "async, input places -,1,-, channels 2"),
+        (["--window", "3", "--feedback", "0.25"], "async, a window of 3, feedback 0.25"),
+        (["--buffers=-,2,0"], "async, input places -,2,0"),
+    ],
+)
+def test_the_regime_in_words(flags: list[str], words: str) -> None:
+    """One line says the knobs."""
+    assert f"\nin the regime: {words}\n" in calc("--tau", "1,2,4", "--d", "1,3", *flags)
+
+
+def test_regimes_with_closed_forms_agree_with_the_page() -> None:
+    """T and slope of overlap 0 are those of the blocking row; of a buffer that never fills, those of the async row."""
+    told = json.loads(calc("--tau", "1,2,4", "--d", "1,3", "--M", "1e6", "--overlap", "0", "--json"))
+    assert (told["regime"]["T"], told["regime"]["slope"]) == (told["T_block"], told["sigma_max"])
+    told = json.loads(calc("--tau", "4,2,1", "--d", "1,3", "--M", "1e18", "--buffers", "1000000", "--json"))
+    assert (told["regime"]["T"], told["regime"]["slope"]) == (told["T_async"], told["tau_max"])
+
+
+def test_what_cannot_be_improved_alone_is_said() -> None:
+    """Equally slow servers: no table but a sentence, and all of them named."""
+    page = calc("--tau", "2,2", "--buffers", "1")
+    assert "\nnothing helps on its own: several resources are as slow as the slowest\n" in page
+    assert "service 2; as slow: server 1\n" in page or "service 2; as slow: server 0\n" in page
+
+
+def test_many_stages_are_told_in_short() -> None:
+    """A long cycle and many changes are cut on the page, and all are in JSON."""
+    flags = ["--tau", ",".join(["1"] * 30), "--d", ",".join(["1"] * 29), "--window", "2", "--buffers", "1"]
+    page = calc(*flags)
+    assert "start 0 → finish 0 → depart 0 → sent 0 → … → sent 28 → start 29 → finish 29 → start 0" in page
+    assert page.endswith("more, in --json\n")
+    assert len(regime(*flags)["cycle"]) == 4 * 30 - 2
+
+
+@pytest.fixture
+def pipelines_file(tmp_path: Any) -> str:
+    path = tmp_path / "two.yaml"
+    path.write_text("pipelines: [{name: a, tau: [1, 2]}, {name: b, tau: [3, 1, 1]}]\n", encoding="utf-8")
+    return str(path)
+
+
+def test_a_file_takes_knobs_for_all(pipelines_file: str) -> None:
+    """Each pipeline of a file gets its section, and its key in JSON."""
+    assert calc(pipelines_file, "--buffers", "0", "--window", "2").count("\nin the regime: async, input places 0") == 2
+    told = json.loads(calc(pipelines_file, "--buffers", "0", "--json"))
+    assert [entry["regime"]["slope"] for entry in told] == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("output", [[], ["--json"]])
+@pytest.mark.parametrize(
+    ("flags", "place"),
+    [
+        (["--buffers", "-1"], "buffers"),
+        (["--buffers", "1.5"], "buffers"),
+        (["--buffers", "-,-2,1"], "buffers[1]"),
+        (["--buffers", "1,1"], "buffers"),
+        (["--buffers", "1,,1"], "buffers[1]"),
+        (["--buffers", ""], "buffers"),
+        (["--buffers", "few"], "buffers"),
+        (["--buffers", "nan"], "buffers"),
+        (["--channels", "0"], "channels"),
+        (["--channels", "1,0"], "channels[1]"),
+        (["--channels", "1.5"], "channels"),
+        (["--channels", "1,1,1"], "channels"),
+        (["--channels", "1", "--overlap", "0.5"], "channels"),
+        (["--window", "0"], "window"),
+        (["--window", "-2"], "window"),
+        (["--window", "2.5"], "window"),
+        (["--window", "1,2"], "window"),
+        (["--window", ""], "window"),
+        (["--window", "1", "--feedback", "-1"], "feedback"),
+        (["--window", "1", "--feedback", "soon"], "feedback"),
+        (["--feedback", "1"], "feedback"),
+        (["--feedback", "1", "--window", "-"], "feedback"),
+        (["--overlap", "2"], "overlap"),
+        (["--overlap", "-0.5"], "overlap"),
+        (["--overlap", "0,2"], "overlap[1]"),
+        (["--overlap", "0,0,0"], "overlap"),
+        (["--overlap", "1/0"], "overlap"),
+        (["--window", "1", "--feedback", "1e308"], "M"),
+    ],
+)
+def test_wrong_knobs_are_one_line_and_exit_code_2(
+    flags: list[str], place: str, output: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every mistake ends with exit code 2, one line on stderr that names the place, and nothing on stdout."""
+    monkeypatch.setattr(sys, "argv", ["hpsim", "calc", "--tau", "1,2,4", "--d", "1,3", *flags, *output])
+    with pytest.raises(SystemExit) as end:
+        main()
+    out, err = capsys.readouterr()
+    assert (end.value.code, out) == (2, "")
+    assert err.startswith(f"error: {place}: ")
+    assert err.count("\n") == 1
+
+
+def test_a_list_that_fits_one_pipeline_of_a_file_only(
+    pipelines_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message names the pipeline that it does not fit, and nothing is printed before."""
+    monkeypatch.setattr(sys, "argv", ["hpsim", "calc", pipelines_file, "--buffers", "1,2"])
+    with pytest.raises(SystemExit):
+        main()
+    told = "error: pipeline 'b', buffers: 2 values for 3 stages; one value, or one for each stage\n"
+    assert capsys.readouterr() == ("", told)
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    code = f"import sys; sys.argv = {['hpsim', 'calc', *arguments]}\nfrom hpsim.cli import main\n"
+    code += "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+
+
+def test_loads_nothing_heavy() -> None:
+    """A regime needs neither NumPy nor any heavy library, and JSON not even rich."""
+    heavy = {"numpy", "numba", "pandas", "pyarrow", "matplotlib", "z3", "dask", "pydantic", "yaml"}
+    assert not set(run("--tau", "1,2", "--window", "1", "--json").stderr.split()) & (heavy | {"rich"})
+    assert not set(run("--tau", "1,2", "--window", "1").stderr.split()) & heavy
+
+
+def test_output_that_knows_only_ascii() -> None:
+    """On an ASCII stream the section is printed too, without arrows and rules."""
+    page = run("--tau", "1,2", "--buffers", "0", PYTHONIOENCODING="ascii").stdout
+    assert page.isascii()
+    assert "critical cycle" in page
+    assert all(line == line.rstrip() for line in page.splitlines())
