@@ -22,14 +22,24 @@ sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sw
 sweep.file.distribution sweep.file.grid sweep.file.pipelines_file sweep.file.exactness sweep.file.settings
 sweep.file.values sweep.file.regimes
 claims.tree claims.words claims.names claims.check claims.parse claims.evaluate claims.exact_algebra
-claims.float_algebra claims.systems claims.regimes claims.catalogue
+claims.float_algebra claims.quotients claims.lanes claims.systems claims.regimes claims.catalogue
 sweep.spec sweep.estimate sweep.json_schema
-sweep.columns sweep.explicit sweep.sample sweep.knobs sweep.evaluate sweep.totals sweep.point_tables sweep.chunk
+sweep.columns sweep.explicit sweep.sample sweep.knobs sweep.statements sweep.evaluate sweep.totals
+sweep.point_tables sweep.chunk
 sweep.executors sweep.durable sweep.differences sweep.store sweep.run
-conjecture.verify warmup
+analysis.extras analysis.interrupt
+conjecture.example conjecture.question conjecture.counterexample
+conjecture.prove.unsupported conjecture.prove.poly conjecture.prove.formula conjecture.prove.smt
+conjecture.prove.verdict conjecture.prove.problem conjecture.prove.value conjecture.prove.chain_lemma
+conjecture.prove.cycles conjecture.prove.every_m conjecture.prove.explicit conjecture.prove.folds
+conjecture.prove.candidates conjecture.prove.every_s conjecture.prove.bounded conjecture.prove.ladder
+conjecture.prove.prove conjecture.solver conjecture.ask_solver
+conjecture.space conjecture.probe conjecture.point_rows conjecture.mutate conjecture.small conjecture.passes
+conjecture.shrink conjecture.search_result conjecture.hunt conjecture.search conjecture.replay
+conjecture.verify conjecture.claims_verify warmup
 bench.figures bench.stopwatch bench.sizes bench.machine bench.children bench.numpy_twin bench.adder bench.kernel
 bench.violations bench.points bench.start bench.run
-analysis.extras analysis.interrupt analysis.run analysis.database analysis.quantiles analysis.summary
+analysis.run analysis.database analysis.quantiles analysis.summary
 analysis.export analysis.query analysis.load analysis.plots.style analysis.plots.error analysis.plots.bias
 analysis.plots.phase analysis.plots.overlap analysis.plots.slope analysis.figure
 timeline.moments timeline.terminal timeline.trace timeline.picture
@@ -42,7 +52,9 @@ paper.tables paper.figures paper.pictures paper.document paper.report paper.run
 cli cli.announce cli.options cli.pipeline_options cli.violations cli.progress cli.calc_table cli.calc_regime_table
 cli.calc_regime cli.calc cli.sweep cli.sweep_run
 cli.summary cli.query cli.plot cli.timeline_page cli.timeline
-cli.verify cli.warmup cli.bench_table cli.bench cli.log_table cli.log cli.calculator cli.paper
+cli.statement_options cli.statement_words cli.claims cli.search_progress cli.search cli.replay cli.prove
+cli.verify_progress cli.verify_report cli.verify cli.warmup cli.bench_table cli.bench cli.log_table cli.log
+cli.calculator cli.paper
 """
 ROOMS = TABLE.split()
 
@@ -57,7 +69,7 @@ def modules() -> dict[str, Path]:
     names = {module_name(path): path for path in PACKAGE.rglob("*.py")}
     # the doors of rooms hold no code
     doors = {"__init__", "kernels", "reference", "sweep", "sweep.file", "conjecture", "bench", "calculator"}
-    doors |= {"analysis", "analysis.plots", "claims", "paper", "timeline"}
+    doors |= {"analysis", "analysis.plots", "claims", "conjecture.prove", "paper", "timeline"}
     return {name: path for name, path in names.items() if name not in doors}
 
 

@@ -69,7 +69,7 @@ def test_report_adds_up(tmp_path: Path, fakes: Install) -> None:
     """Totals are the sums over the chunks and the largest error; run.json says the same."""
     fakes()
     report = run_sweep(SWEEP, tmp_path, workers=2)
-    expected = {"configs": 50, "points": 150, "cells": 5000, "violations": 0}
+    expected = {"configs": 50, "points": 150, "cells": 5000, "violations": 0, "undefined": 0, "vanished": 0}
     assert vars(report.totals) == {**expected, "max_rel_err": {"async": 1.0, "partial": 1.0}}
     assert (report.parts_skipped, report.parts_failed, report.violations) == (0, 0, [])
     run = json.loads((tmp_path / "run.json").read_text())

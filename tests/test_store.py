@@ -76,6 +76,8 @@ def test_record_says_what_a_part_covers(tmp_path: Path) -> None:
         "cells": 400,
         "violations": 1,
         "max_rel_err": {"async": 0.5, "partial": 0.5},
+        "undefined": 0,
+        "vanished": 0,
     }
 
 

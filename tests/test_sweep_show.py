@@ -55,7 +55,6 @@ STRUCTURAL = [
     "M_empty",
     "arithmetic_unknown",
     "boolean_for_number",
-    "claim_unknown",
     "empty_choice",
     "grid_tau_missing",
     "grid_tau_not_nested",

@@ -19,11 +19,13 @@ from typing import Any
 import jsonschema
 import pytest
 from conftest import SIZE, drawn_on
-from faulty_verify import fewer_checks, too_steep
+from faulty_verify import FEW, few_claims, fewer_checks, too_steep
 
 from hpsim import formulas
 from hpsim.cli import main
+from hpsim.conjecture import claims_verify
 from hpsim.conjecture import verify as library
+from hpsim.conjecture.counterexample import shipped
 from hpsim.errors import HpsimError
 from hpsim.sweep import chunk
 from hpsim.sweep.run import Progress
@@ -54,15 +56,28 @@ VERDICT: dict[str, Any] = {
     "microbatches": {"const": list(MICROBATCHES)},
     "arithmetic": {"enum": ["exact", "float64"]},
     "tolerance": {"enum": [None, 1e-9]},
-    **dict.fromkeys(("configs", "points", "cells", "violations"), COUNT),
+    **dict.fromkeys(("configs", "points", "cells", "violations", "undefined", "vanished"), COUNT),
     "max_rel_err": {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}},
     "seconds": {"type": "number", "minimum": 0},
     "violation": {"anyOf": [{"type": "null"}, ROW]},
     "commands": TEXTS,
 }
+MAYBE_COUNT = {"type": ["integer", "null"], "minimum": 0}
+CLAIM: dict[str, Any] = {
+    **{key: {"type": "string"} for key in ("id", "source", "statement", "words")},
+    "expect": {"enum": ["holds", "fails"]},
+    "as_expected": {"type": "boolean"},
+    "complaint": {"type": ["string", "null"]},
+    "verdict": {"enum": ["proved", "held", "refuted", "undecided"]},
+    "proof": {"type": ["object", "null"]},
+    **dict.fromkeys(("points", "undefined", "undecided"), MAYBE_COUNT),
+    "counterexample": {"type": ["object", "null"]},
+    "seconds": {"type": "number", "minimum": 0},
+}
+KNOWN: dict[str, Any] = {"name": {"type": "string"}, "as_expected": {"type": "boolean"}}
 PRINTED = {
     "type": "object",
-    "required": ["hpsim", "holds", "verdicts"],
+    "required": ["hpsim", "holds", "verdicts", "counterexamples", "claims"],
     "additionalProperties": False,
     "properties": {
         "hpsim": {"type": "string"},
@@ -72,6 +87,14 @@ PRINTED = {
             "minItems": 3,
             "maxItems": 3,
             "items": {"type": "object", "required": [*VERDICT], "additionalProperties": False, "properties": VERDICT},
+        },
+        "claims": {
+            "type": "array",
+            "items": {"type": "object", "required": [*CLAIM], "additionalProperties": False, "properties": CLAIM},
+        },
+        "counterexamples": {
+            "type": "array",
+            "items": {"type": "object", "required": [*KNOWN], "additionalProperties": False, "properties": KNOWN},
         },
     },
 }
@@ -85,8 +108,10 @@ def _compiled() -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same checks with fewer configurations."""
+    """The same checks with fewer configurations and claims."""
     monkeypatch.setattr(library, "checks", fewer_checks)
+    monkeypatch.setattr(claims_verify, "catalogue", few_claims)
+    monkeypatch.setattr(claims_verify, "BUDGET", 200)
 
 
 @pytest.fixture
@@ -136,10 +161,9 @@ def test_piped_output_is_plain_and_aligned(hpsim: Hpsim, tmp_path: Path) -> None
     """In a pipe: exit code 0, no control characters, every row of the table equally long, nothing else, no files."""
     code, out, err = hpsim("verify", "--configs", "40")
     assert code == 0
-    assert err.startswith("verify: ")
-    assert len(err.splitlines()) == 1, "a plain line now and then"
+    assert err.splitlines() == ["verify: 2,808 points in 4 chunks", "verify: 3 claims"], "a plain line now and then"
     assert [character for character in err + out if not character.isprintable()] == ["\n"] * (err + out).count("\n")
-    table, sources, outcome = out.split("\n\n")
+    table, sources, outcome, claims, expected = out.split("\n\n")
     header, _, *rows = table.splitlines()
     assert header.split() == SWEEPS
     assert {len(row) for row in rows} == {len(header)}
@@ -152,7 +176,16 @@ def test_piped_output_is_plain_and_aligned(hpsim: Hpsim, tmp_path: Path) -> None
         assert [cells[f"worst error, {regime}"][sweep] for sweep in where] == ["0"] * len(where)
     assert re.fullmatch(r"\d\.\de-\d\d", cells["worst error, async"][1])
     assert [line.split(":")[0] for line in sources.splitlines()] == SWEEPS
-    assert re.fullmatch(r"holds: 2,808 points, 0 violations, \d+\.\d s\n", outcome)
+    assert re.fullmatch(r"holds: 2,808 points, 0 violations, \d+\.\d s", outcome)
+    header, _, *rows = claims.splitlines()
+    assert header.split() == ["claim", "source", "verdict", "seconds"]
+    assert [row.split()[0] for row in rows] == list(FEW)
+    assert {len(row) for row in rows} == {len(header)}
+    counts = "1 proved for every S and M, 1 proved within bounds, 1 refuted"
+    known = len(shipped())
+    assert re.fullmatch(
+        rf"as expected: 3 claims, {counts}; {known} of {known} known counterexamples refute; \d+\.\d s\n", expected
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -208,6 +241,9 @@ def test_json_of_a_claim_that_holds(hpsim: Hpsim) -> None:
     assert (code, printed["holds"]) == (0, True)
     assert [verdict["sweep"] for verdict in printed["verdicts"]] == SWEEPS
     assert all(verdict["violation"] is None and verdict["commands"] == [] for verdict in printed["verdicts"])
+    assert [claim["id"] for claim in printed["claims"]] == list(FEW)
+    assert all(claim["as_expected"] and claim["complaint"] is None for claim in printed["claims"])
+    assert all(known["as_expected"] for known in printed["counterexamples"])
 
 
 @pytest.mark.usefixtures("quick", "fault")
@@ -259,6 +295,12 @@ def test_an_unexpected_error_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -
         (["--workers", "٢"], "'٢' is not a valid integer"),
         (["--configs", "٤٠"], "'٤٠' is not a valid integer"),
         (["paper_fuzz"], "unexpected extra argument"),
+        (["--claims", "cor6"], "error: claims: no claim has the id 'cor6'; any of thm1, thm2, "),
+        (["--claims", ""], "error: claims: no claim has the id ''; "),
+        (["--claims", "cor5", "--configs", "4"], "error: --configs: beside --claims, which leaves the sweeps out; "),
+        (["--claims", "cor5", "--workers", "0"], "error: workers: 0; a number of threads, at least 1"),
+        (["--claims", "cor5", "--seconds", "0"], "error: seconds: 0; a time limit above 0, for example 15"),
+        (["--claims", "cor5", "--seconds", "nan"], "error: seconds: nan; "),
     ],
 )
 def test_wrong_input_is_told(hpsim: Hpsim, words: list[str], told: str) -> None:
@@ -284,13 +326,14 @@ def test_a_reader_that_has_seen_enough_is_not_a_counterexample() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, *QUIET, "-c", f"import sys\nsys.path.insert(0, {str(TESTS)!r})\n"]
-    command[-1] += "from faulty_verify import fewer_checks, library\n"
+    command[-1] += "from faulty_verify import claims_verify, few_claims, fewer_checks, library\n"
     command[-1] += "from hpsim.cli import main\nlibrary.checks = fewer_checks\n"
+    command[-1] += "claims_verify.catalogue, claims_verify.BUDGET = few_claims, 200\n"
     command[-1] += "sys.argv = ['hpsim', 'verify', '--configs', '40']\nmain()"
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, cwd=TESTS)
     os.close(writing)
     assert done.returncode == 141
-    assert done.stderr.splitlines()[-1] == "verify: 2,808 points in 4 chunks"
+    assert done.stderr.splitlines()[-2:] == ["verify: 2,808 points in 4 chunks", "verify: 3 claims"]
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[str]:
@@ -317,6 +360,21 @@ def test_a_signal_ends_it(tmp_path: Path, signum: signal.Signals, code: int) -> 
     assert (process.returncode, out) == (code, "")
     assert err.splitlines()[-1] == f"stopped by {signum.name}: nothing is decided"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_proof(signum: signal.Signals, code: int) -> None:
+    """A proof that takes long is given up within a few seconds, and the signal is not lost in the solver."""
+    process = start("0", "--claims", "more-window", "--seconds", "300", stdout=subprocess.PIPE)
+    assert process.stderr is not None
+    assert any(line == "verify: 1 claim\n" for line in process.stderr)
+    time.sleep(2)
+    process.send_signal(signum)
+    sent = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - sent < 15
+    assert (process.returncode, out) == (code, "")
+    assert err.splitlines()[-1] == f"stopped by {signum.name}: nothing is decided"
 
 
 def test_a_second_interrupt_quits_at_once() -> None:

@@ -97,14 +97,12 @@ class ExactPipeline:
         from hpsim.reference import event_graph
 
         knobs = self._regime(regime)
-        if not knobs.communication:
-            return self._by_recurrence("free", M)
         scale, tau, d, latency = self._whole
         makespan = event_graph.makespan(
             tau,
-            d,
+            d if knobs.communication else None,
             M,
-            latency=latency,
+            latency=latency if knobs.communication else None,
             overlap=_share(knobs.overlap),
             buffers=knobs.buffers,
             channels=knobs.channels,

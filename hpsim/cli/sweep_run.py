@@ -88,6 +88,10 @@ def summary(sweep: Sweep, report: RunReport) -> str:
         counted(totals.violations, "violation"),
         sweep.arithmetic,
     ]
+    if totals.undefined:
+        words.insert(-1, f"undefined at {counted(totals.undefined, 'point')}")
+    if totals.vanished:
+        words.insert(-1, f"{counted(totals.vanished, 'failure')} taken back by exact numbers")
     if sweep.arithmetic == "float64":
         errors = (f"{regime} {error:.1e}" for regime, error in totals.max_rel_err.items())
         words.append(f"worst relative error {', '.join(errors)}")

@@ -76,6 +76,8 @@ def _totals(evaluation: Evaluation, failed: dict[str, Array]) -> Totals:
         cells=n * batch.S * sweep.microbatches[-1] * len(sweep.regimes),
         violations=sum(int(np.count_nonzero(where)) for where in failed.values()),
         max_rel_err=evaluation.worst,
+        undefined=sum(found.undefined for found in evaluation.decided.values()),
+        vanished=sum(found.vanished for found in evaluation.decided.values()),
     )
 
 

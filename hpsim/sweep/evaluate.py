@@ -20,6 +20,7 @@ from hpsim.sweep.file.checks import CHECKS
 from hpsim.sweep.file.regimes import KnobRegime
 from hpsim.sweep.sample import Batch
 from hpsim.sweep.spec import Sweep
+from hpsim.sweep.statements import decided
 
 SANDWICH = ("async", "partial", "blocking")
 
@@ -39,6 +40,8 @@ class Evaluation:
         ``tau``, ``d`` and ``latency`` of the batch as (blocks·LANES, S or S-1), columns contiguous.
     worst : dict of str to float
         Regime that has a closed form → the largest relative distance from it; infinite where a makespan is no number.
+    decided : dict of str to Decided
+        Claim that is a statement → where it fails, and at how many points it is undefined.
     suspect : bool
         Whether any check failed; only then is :meth:`failed` worth its time.
     """
@@ -58,6 +61,7 @@ class Evaluation:
             else:
                 self._simulate(regime)
         self.worst = {regime: self._distance(regime) for regime in self._lines}
+        self.decided = {text: decided(sweep, claim, batch) for text, claim in sweep.statements.items()}
         self.suspect = any(self._gate(claim) for claim in sweep.claims)
 
     def closed(self, regime: str) -> Array:
@@ -78,6 +82,8 @@ class Evaluation:
 
     def failed(self, claim: str) -> Array:
         """Where ``claim`` does not hold, (n, len(M)) bool; what is no number fails."""
+        if claim in self.decided:
+            return self.decided[claim].failed
         if claim == "cor5":
             pairs = pairwise(self._sandwich())
             failed = np.logical_or.reduce([~(low <= high * (1.0 + self.tolerance)) for low, high in pairs])
@@ -115,6 +121,8 @@ class Evaluation:
 
     def _gate(self, claim: str) -> bool:
         """Whether ``claim`` may fail somewhere; quick, and never False where :meth:`failed` finds something."""
+        if claim in self.decided:
+            return bool(self.decided[claim].failed.any())
         if claim != "cor5":
             return self.worst[CHECKS[claim][0]] > self.tolerance
         out = np.empty(1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hpsim.sweep.file.checks import CHECKS
 from hpsim.sweep.spec import SOURCES, Sweep
 
 
@@ -16,7 +15,7 @@ def sweep_json_schema() -> dict[str, Any]:
     for key, single in (("regimes", "items"), ("microbatches", "items")):
         properties[key] = _one_or_list(properties[key], properties[key][single])
     claims = properties["claims"]
-    properties["claims"] = _one_or_list(claims, {"enum": ["paper", *CHECKS]})
+    properties["claims"] = _one_or_list(claims, claims["items"])
     properties["pipelines"] = _one_or_list(properties["pipelines"], {"type": "string"})
     stages = schema["$defs"]["Grid"]["properties"]["stages"]
     schema["$defs"]["Grid"]["properties"]["stages"] = _one_or_list(stages, stages["items"])

@@ -6,13 +6,12 @@ order of the sweep.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hpsim.event_lanes import makespans
-from hpsim.exact import exact
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, blocks_for, pack, unpack
 from hpsim.regime import Regime
@@ -46,15 +45,27 @@ def run(sweep: Sweep, regime: KnobRegime, batch: Batch) -> Array:
     """Makespans (len(M), blocks, LANES) of a batch, in units of 1/scale; each setting of the knobs in its own lanes."""
     stops = np.array(sweep.microbatches, dtype=np.int64)
     n = len(batch.ids)
-    settings = list(_settings(regime, batch, counts(sweep, regime, batch)))
-    if len(settings) == 1:
-        return makespans(batch.tau, batch.d, batch.latency, settings[0][0], stops)
+    parts = list(_parts(sweep, regime, batch))
+    if len(parts) == 1:
+        return makespans(batch.tau, batch.d, batch.latency, parts[0][0], stops)
     out = np.zeros((len(stops), blocks_for(n) * LANES))
-    rows = {name: unpack(getattr(batch, name), n) for name in ("tau", "d", "latency")}
-    for knobs, where in settings:
-        tau, d, latency = (pack(rows[name][where]) for name in ("tau", "d", "latency"))
+    rows = [unpack(lanes, n) for lanes in (batch.tau, batch.d, batch.latency)]
+    for knobs, where in parts:
+        tau, d, latency = (pack(times[where]) for times in rows)
         out[:, where] = makespans(tau, d, latency, knobs, stops).reshape(len(stops), -1)[:, : len(where)]
     return out.reshape(len(stops), -1, LANES)
+
+
+def _parts(sweep: Sweep, regime: KnobRegime, batch: Batch) -> Iterator[tuple[Regime, Array]]:
+    """Each setting of the knobs, its feedback in units of 1/scale, with the indices of its configurations."""
+    for knobs, where in settings(sweep, [regime], batch):
+        setting = knobs[regime.name]
+        if not regime.feedback:
+            yield setting, where
+            continue
+        scales = batch.scale[where]
+        for scale in np.unique(scales):
+            yield replace(setting, feedback=regime.feedback * int(scale)), where[scales == scale]
 
 
 def law(sweep: Sweep, regime: KnobRegime, batch: Batch) -> tuple[Array, Array]:
@@ -91,20 +102,17 @@ def law(sweep: Sweep, regime: KnobRegime, batch: Batch) -> tuple[Array, Array]:
     )
 
 
-def _settings(regime: KnobRegime, batch: Batch, drawn: dict[str, Array]) -> Iterator[tuple[Regime, Array]]:
-    """Each setting of the knobs that occurs in the batch, with the indices of its configurations.
-
-    A feedback time is in units of 1/scale, so that configurations of another scale are another setting.
-    """
-    n = len(batch.ids)
-    columns = [*drawn.values(), *([batch.scale] if regime.feedback else [])]
-    if not columns:
-        yield regime.regime(), np.arange(n)
+def settings(sweep: Sweep, regimes: Sequence[KnobRegime], batch: Batch) -> Iterator[tuple[dict[str, Regime], Array]]:
+    """Each setting of the regimes' knobs that occurs in the batch, with the indices of its configurations."""
+    drawn = {(regime.name, knob): values for regime in regimes for knob, values in counts(sweep, regime, batch).items()}
+    if not drawn:
+        yield {regime.name: regime.regime() for regime in regimes}, np.arange(len(batch.ids))
         return
-    found, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    found, inverse = np.unique(np.stack(list(drawn.values())), axis=1, return_inverse=True)
     for index, setting in enumerate(found.T):
-        values = dict(zip(drawn, (int(value) for value in setting), strict=False))
-        knobs = regime.regime(values)
-        if regime.feedback:
-            knobs = replace(knobs, feedback=exact(knobs.feedback) * int(setting[-1]))
+        values = dict(zip(drawn, map(int, setting), strict=True))
+        knobs = {
+            regime.name: regime.regime({knob: value for (name, knob), value in values.items() if name == regime.name})
+            for regime in regimes
+        }
         yield knobs, np.flatnonzero(inverse.reshape(-1) == index)

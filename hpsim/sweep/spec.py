@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -13,6 +14,9 @@ from typing import Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic.config import JsonDict
 
+from hpsim.claims.catalogue import catalogue
+from hpsim.claims.parse import parse
+from hpsim.claims.tree import Statement, StatementError
 from hpsim.errors import SweepFileError
 from hpsim.regime import NAMES
 from hpsim.sweep.file.checks import CHECKS, for_regimes
@@ -43,8 +47,8 @@ from hpsim.sweep.file.grid import Grid
 from hpsim.sweep.file.pipelines_file import EXAMPLE, PipelineEntry, Text, listed, load_pipelines, unique_names
 from hpsim.sweep.file.regimes import Entry, KnobRegime, RegimeEntry, name_of, resolve
 from hpsim.sweep.file.settings import with_settings
-from hpsim.sweep.file.validation import validated
-from hpsim.sweep.file.values import CheckId, Name, Share, Tolerance, each_once, safe_name
+from hpsim.sweep.file.validation import nearest, validated
+from hpsim.sweep.file.values import ClaimText, Name, Share, Tolerance, each_once, safe_name
 from hpsim.sweep.file.yaml_file import find, load
 
 Source = Literal["sampled", "pipelines", "grid"]
@@ -96,9 +100,9 @@ class Sweep(Part):
     )
     tolerance: Tolerance | None = Field(None, description="Relative tolerance of the checks in float64; default 1e-9.")
     resolution: Resolution | None = Field(None, description="Sampled times are multiples of 2^-resolution; default 20.")
-    claims: list[CheckId] = Field(
+    claims: list[ClaimText] = Field(
         ["paper"],
-        description="`paper`, or the ids of the checks made at every point.",
+        description="What is checked at every point: `paper`, or ids of claims and statements.",
         json_schema_extra={"uniqueItems": True},
     )
     record: Literal["points", "violations"] = Field("points", description="Keep every point, or only violations.")
@@ -153,11 +157,17 @@ class Sweep(Part):
             return for_regimes(regimes)
         claims: list[str] = handler(value)
         for index, claim in enumerate(each_once(claims, "claim")):
-            absent = [regime for regime in CHECKS[claim] if regime not in regimes]
+            needed = CHECKS.get(claim) or _statement(claim, regimes, index).regimes
+            absent = [regime for regime in needed if regime not in regimes]
             if absent:
-                found = f"{claim} compares {' and '.join(CHECKS[claim])}, but regimes lacks {' and '.join(absent)}"
-                raise refusal((index,), found, f"allowed for these regimes: {', '.join(for_regimes(regimes))}")
-        return sorted(claims, key=list(CHECKS).index)
+                found = f"{claim} compares {' and '.join(needed)}, but regimes lacks {' and '.join(absent)}"
+                checks = for_regimes(regimes)
+                ids = f"{', '.join(checks)}, and " if checks else ""
+                raise refusal((index,), found, f"allowed for these regimes: {ids}statements about them")
+        return [
+            *sorted((c for c in claims if c in CHECKS), key=list(CHECKS).index),
+            *(c for c in claims if c not in CHECKS),
+        ]
 
     @field_validator("pipelines", mode="before")
     @classmethod
@@ -175,6 +185,9 @@ class Sweep(Part):
         _check_source(self)
         _check_times(self)
         _check_rho(self)
+        for index, text in enumerate(self.claims):
+            if text in self.statements and self.statements[text].uses_rho and "partial" not in self.regimes:
+                raise refusal(("claims", index), f"{text} depends on rho", "allowed with the regime partial")
         for regime in self.knob_regimes.values():
             regime.check_stages(*self.stage_range)
         _check_arithmetic(self)
@@ -198,6 +211,11 @@ class Sweep(Part):
     def knob_regimes(self) -> dict[str, KnobRegime]:
         """The regimes given by knobs, by name."""
         return {entry.name: entry for entry in self.regimes if isinstance(entry, KnobRegime)}
+
+    @cached_property
+    def statements(self) -> dict[str, Statement]:
+        """The claims that are no built-in checks, as parsed."""
+        return {text: _statement(text, self.regime_names, 0) for text in self.claims if text not in CHECKS}
 
     @property
     def n_configs(self) -> int:
@@ -296,6 +314,22 @@ def _sweep(document: Document, folder: Path, stem: str) -> Sweep:
             raise SweepFileError(document.place(("unit",)), found, "leave unit out, or give that one")
         data = {"unit": loaded.unit} | data | {"pipelines": loaded.pipelines}
     return validated(Sweep, Document(document.file, data, document.lines, document.settings))
+
+
+def _statement(text: str, regimes: Sequence[str], index: int) -> Statement:
+    """The statement of a claim, by id or as it stands, about one pipeline in regimes of these names."""
+    known = catalogue().get(text)
+    if known is None and re.fullmatch(r"[a-z][a-z0-9_-]*", text):
+        ids = dict.fromkeys(["paper", *CHECKS, *catalogue()])
+        raise refusal((index,), f"unknown claim {shown(text)}", f"{nearest(text, ids)}, or a statement")
+    try:
+        statement = parse(text, tuple(regimes)) if known is None else known.parsed
+    except StatementError as error:
+        hint = error.allowed if error.allowed.startswith("did you mean") else f"allowed: {error.allowed}"
+        raise refusal((index,), f"{error.place}: {error.found}", hint) from None
+    if len(statement.pipelines) > 1:
+        raise refusal((index,), f"{text} compares two pipelines", "allowed: claims about one pipeline")
+    return statement
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,9 @@ class Totals:
         Configurations; (configuration, M) pairs; (micro-batch, stage) steps simulated over all regimes; failed checks.
     max_rel_err : dict of str to float
         Regime → the largest relative difference between recurrence and closed form.
+    undefined, vanished : int
+        Of the claims that are statements: points at which one says nothing, and failures in float64 that exact
+        numbers take back.
     """
 
     configs: int = 0
@@ -22,6 +25,8 @@ class Totals:
     cells: int = 0
     violations: int = 0
     max_rel_err: dict[str, float] = field(default_factory=dict)
+    undefined: int = 0
+    vanished: int = 0
 
     def __add__(self, other: Totals) -> Totals:
         worst = dict(self.max_rel_err)
@@ -33,4 +38,6 @@ class Totals:
             self.cells + other.cells,
             self.violations + other.violations,
             worst,
+            self.undefined + other.undefined,
+            self.vanished + other.vanished,
         )

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, PlainValidator, WithJsonSchema
 
 from hpsim.sweep.file.checks import CHECKS
 from hpsim.sweep.file.fields import NUMBER_SCHEMA, Number, read_number, refusal, shown
-from hpsim.sweep.file.validation import nearest
 
+OTHER_CLAIMS = "the id of another claim (`hpsim claims`), or a statement such as T_async <= T_blocking"
 RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
@@ -27,12 +27,12 @@ def _name(value: str) -> str:
     return value
 
 
-def _check_id(value: str) -> str:
+def _claim(value: object) -> str:
+    if not isinstance(value, str):
+        raise refusal((), f"found {shown(value)}", f"allowed: {', '.join(CHECKS)}, {OTHER_CLAIMS}")
     if value == "paper":
-        raise refusal((), "'paper' beside other claims", "allowed: paper alone, or ids")
-    if value not in CHECKS:
-        raise refusal((), f"unknown claim {shown(value)}", nearest(value, ["paper", *CHECKS]))
-    return value
+        raise refusal((), "'paper' beside other claims", "allowed: paper alone, or ids and statements")
+    return " ".join(value.split())
 
 
 def _share(value: Fraction) -> Fraction:
@@ -60,7 +60,7 @@ def each_once(values: list[Any], what: str) -> list[Any]:
 _NAME_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"^[^/\\]+$"}
 
 Name = Annotated[str, AfterValidator(_name), WithJsonSchema(_NAME_SCHEMA)]
-CheckId = Annotated[str, AfterValidator(_check_id), WithJsonSchema({"enum": list(CHECKS)})]
+ClaimText = Annotated[str, PlainValidator(_claim), WithJsonSchema({"type": "string", "minLength": 1})]
 Share = Annotated[Number, AfterValidator(_share), WithJsonSchema(NUMBER_SCHEMA)]
 Tolerance = Annotated[float, PlainValidator(_tolerance), WithJsonSchema(NUMBER_SCHEMA)]
 

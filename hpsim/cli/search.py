@@ -1,0 +1,168 @@
+"""``hpsim search``: a statement → a minimal counterexample, or how many points it held on."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hpsim.cli.announce import announce_compilation
+from hpsim.cli.exits import COUNTEREXAMPLE, quit_at_once, stopped_by
+from hpsim.cli.memory import keep_freed_memory
+from hpsim.cli.options import WHOLE, workers_option
+from hpsim.cli.statement_options import read_claim, statement_options
+from hpsim.cli.statement_words import point_in_words, sides_in_words
+from hpsim.cli.sweep import json_option
+from hpsim.cli.words import counted
+from hpsim.errors import HpsimError
+
+if TYPE_CHECKING:
+    from hpsim.claims.catalogue import Claim
+    from hpsim.conjecture.search_result import SearchResult
+
+
+@click.command()
+@statement_options
+@click.option(
+    "--budget", type=WHOLE, metavar="N", help="Points to look at [default: 4,000,000, or the sweep's points]."
+)
+@click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="N", help="Seed of the random numbers.")
+@click.option("--sweep", "sweep_file", metavar="FILE", help="Look at the points of this sweep instead.")
+@click.option("--save", metavar="FILE", help="Write the counterexample, for `hpsim replay`.")
+@workers_option
+@json_option
+def search(
+    statement: str,
+    regimes: tuple[str, ...],
+    relation: str | None,
+    budget: int | None,
+    seed: int,
+    sweep_file: str | None,
+    save: str | None,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Hunt for a counterexample to STATEMENT (in quotes, or the id of a claim), and shrink what is found.
+
+    Points at random come first, then changes of those nearest to failing, every small system, and last the solver
+    (extra `prove`) about small S and M. What is reported was decided on exact fractions.
+
+    Exit code 0: it held at every point; 1: a counterexample is in hand; 2: wrong input; 130, 143: stopped by Ctrl-C, by
+    SIGTERM.
+    """
+    claim = read_claim(statement, regimes, relation)
+    target = _writable(save)
+    from hpsim.cli.search_progress import search_on_stderr
+    from hpsim.conjecture.search import search as library
+    from hpsim.sweep.executors import Interrupted
+    from hpsim.sweep.spec import load_sweep
+
+    sweep = None if sweep_file is None else load_sweep(sweep_file)
+    announce_compilation()
+    keep_freed_memory()
+    started = time.monotonic()
+    try:
+        with search_on_stderr() as show:
+            result = library(claim, budget=budget, seed=seed, sweep=sweep, workers=workers, on_progress=show)
+    except Interrupted as stop:
+        stopped_by(stop.signum, "nothing is decided")
+    except KeyboardInterrupt:
+        quit_at_once("nothing is decided")
+    seconds = time.monotonic() - started
+    if target is not None and result.example is not None:
+        _save(target, claim, result, seed)
+    click.echo(json.dumps(_as_data(claim, result, seconds), indent=2) if as_json else _line(result))
+    for note in _notes(result):
+        click.echo(note, err=True)
+    if result.refuted:
+        sys.exit(COUNTEREXAMPLE)
+
+
+def _writable(save: str | None) -> Path | None:
+    """``--save`` as a path, refused before the search where its folder does not exist."""
+    if save is None:
+        return None
+    path = Path(save)
+    if not save.strip() or path.is_dir() or not path.parent.is_dir():
+        found = "an empty name" if not save.strip() else "is a folder" if path.is_dir() else "its folder does not exist"
+        raise HpsimError(f"--save {save[:60]}".strip(), found, "a file in a folder that exists, such as found.yaml")
+    return path
+
+
+def _save(path: Path, claim: Claim, result: SearchResult, seed: int) -> None:
+    from hpsim.claims.catalogue import catalogue
+    from hpsim.conjecture.counterexample import Counterexample, save_counterexample
+
+    if result.example is None:
+        return
+    name = claim.id if claim.id in catalogue() else None
+    note = f"found by hpsim search (seed {seed}) after {counted(result.points, 'point')}, shrunk from {_before(result)}"
+    save_counterexample(path, Counterexample(result.question, result.example, (), name, note))
+
+
+def _line(result: SearchResult) -> str:
+    """The outcome in one line."""
+    if result.example is None and not result.decided:
+        return f"nothing   is said at any of {counted(result.points, 'point')}"
+    if result.example is None:
+        return f"held      on {counted(result.decided, 'point')}{_closest(result)}"
+    point = point_in_words(result.question.pipelines, result.example)
+    sides = sides_in_words(result.question.decide(result.example))
+    how = f"(found after {counted(result.points, 'point')}, shrunk from {_before(result)})"
+    return f"refuted   {point}     {sides}      {how}"
+
+
+def _before(result: SearchResult) -> str:
+    assert result.found is not None
+    stages = [str(times.S) for times in result.found.pipelines]
+    return f"S={' and '.join(stages)} M={result.found.M}"
+
+
+def _closest(result: SearchResult) -> str:
+    if result.margin is None:
+        return ""
+    if abs(result.margin) < 1e-12:
+        return ", with ties"
+    return f", never closer to failing than {100 * result.margin:.3g} %"
+
+
+def _notes(result: SearchResult) -> list[str]:
+    notes = []
+    if result.shown and not result.refuted:
+        small = ", ".join(f"S={' and '.join(map(str, stages))} M={M}" for stages, M in result.shown)
+        notes.append(f"note: the solver shows that there is none with {small}, whatever the times")
+    if result.undefined:
+        notes.append(f"note: undefined at {counted(result.undefined, 'point')}, which count neither way")
+    if result.artefacts:
+        notes.append(f"note: {counted(result.artefacts, 'point')} failed in float64 and hold on exact fractions")
+    if result.doubtful:
+        notes.append(f"note: {counted(result.doubtful, 'point')} within rounding of failing were not decided exactly")
+    return notes
+
+
+def _as_data(claim: Claim, result: SearchResult, seconds: float) -> dict[str, Any]:
+    from hpsim import __version__
+    from hpsim.conjecture.counterexample import Counterexample, as_data, example_data
+
+    data: dict[str, Any] = {
+        "hpsim": __version__,
+        "statement": claim.statement,
+        "verdict": "refuted" if result.refuted else "held",
+        "phase": result.phase,
+        "points": result.points,
+        "undefined": result.undefined,
+        "rounding_artefacts": result.artefacts,
+        "undecided": result.doubtful,
+        "closest_margin": result.margin,
+        "none_with": [{"S": list(stages), "M": M} for stages, M in result.shown],
+        "seconds": round(seconds, 3),
+        "counterexample": None,
+    }
+    if result.example is not None and result.found is not None:
+        data["counterexample"] = as_data(Counterexample(result.question, result.example))
+        data["found"] = example_data(result.question.pipelines, result.found)
+    return data

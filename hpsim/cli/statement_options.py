@@ -1,0 +1,101 @@
+"""A statement from the command line, with what its regimes mean and how its pipelines are related."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hpsim.errors import HpsimError, SweepFileError
+
+if TYPE_CHECKING:
+    from hpsim.claims.catalogue import Claim
+
+RELATIONS = ("same S", "permutation", "same tau", "same d")
+_REGIME = 'NAME={knob: value, …}, for example --regime "tight={overlap: 0, buffers: 1}"'
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_PARTS = (
+    click.argument("statement"),
+    click.option(
+        "--regime",
+        "regimes",
+        multiple=True,
+        metavar="NAME={…}",
+        help='Define a regime, for example "tight={overlap: 0, buffers: 1}"; repeatable.',
+    ),
+    click.option("--relation", metavar="WORDS", help=f"How pipelines A and B are related: {', '.join(RELATIONS)}."),
+)
+
+
+def statement_options(command: Command) -> Command:
+    """Give a command the argument ``statement`` and the options ``regimes`` and ``relation``; see read_claim."""
+    for part in reversed(_PARTS):
+        command = part(command)
+    return command
+
+
+def read_claim(statement: str, regimes: tuple[str, ...] = (), relation: str | None = None) -> Claim:
+    """The claim of the catalogue that ``statement`` names, or a claim that says it.
+
+    Parameters
+    ----------
+    statement : str
+        An id, or a statement in the language.
+    regimes : tuple of str
+        ``NAME={knob: value}``, each of them YAML.
+    relation : str, optional
+        How pipelines A and B are related.
+
+    Raises
+    ------
+    HpsimError
+        When one of them makes no sense.
+    """
+    from hpsim.claims.catalogue import claim
+
+    if relation is not None:
+        relation = _relation(relation)
+    given = dict(_regime(text) for text in regimes)
+    if len(given) < len(regimes):
+        raise HpsimError("--regime", "one name twice", "each regime once")
+    read = claim(statement, given or None, relation)
+    if relation is not None and len(read.parsed.pipelines) == 1:
+        raise HpsimError("--relation", f"{relation!r}, but there is one pipeline only", "names with A. and B.")
+    return read
+
+
+def _relation(text: str) -> str:
+    words = " ".join(text.split())
+    known = {relation.lower(): relation for relation in RELATIONS}
+    if words.lower() not in known:
+        raise HpsimError("--relation", f"{words[:40]!r}", f"one of {', '.join(RELATIONS)}")
+    return known[words.lower()]
+
+
+def _regime(text: str) -> tuple[str, Any]:
+    from hpsim.sweep.file.yaml_file import parse, without_value
+
+    name, equals, knobs = text.partition("=")
+    name = name.strip()
+    if not equals or not name:
+        raise HpsimError("--regime", f"{text[:60]!r}", _REGIME)
+    place = f"--regime {name[:40]}"
+    value, _ = parse(knobs, place, line_numbers=False)
+    if not isinstance(value, dict):
+        raise SweepFileError(place, f"{knobs.strip()[:60]!r} is no mapping of knobs", _REGIME)
+    if without_value(value) is not None:
+        raise SweepFileError(place, "a knob without a value", _REGIME)
+    return name, _with_steps(value)
+
+
+def _with_steps(knobs: dict[str, Any]) -> dict[str, Any]:
+    """A number written with a plus sign is a step from the regime that this one is like."""
+    from hpsim.sweep.file.document import Increment
+
+    return {
+        knob: f"+{int(value)}" if isinstance(value, Increment) and "like" in knobs else value
+        for knob, value in knobs.items()
+    }

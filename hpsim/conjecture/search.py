@@ -1,0 +1,245 @@
+"""The hunt for a counterexample: points at random, changes of those nearest to failing, small systems, the solver.
+
+The random part looks at chunks, each a pure function of (statement, space, chunk index); the lowest chunk with a
+counterexample counts, so that the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+from hpsim.claims.catalogue import Claim
+from hpsim.claims.tree import Statement
+from hpsim.conjecture.ask_solver import ask_the_solver
+from hpsim.conjecture.example import Example
+from hpsim.conjecture.hunt import every_small_system, targeted
+from hpsim.conjecture.probe import Findings, look
+from hpsim.conjecture.question import Question, is_drawn, question_of
+from hpsim.conjecture.search_result import PHASES, Progress, SearchResult
+from hpsim.conjecture.shrink import shrink
+from hpsim.conjecture.space import Space, default_space, points, space_of
+from hpsim.errors import HpsimError
+from hpsim.processors import threads
+from hpsim.sweep.executors import run_all
+from hpsim.sweep.spec import Sweep
+
+__all__ = ["BUDGET", "Progress", "SearchResult", "search"]
+
+BUDGET = 4_000_000
+MOST_BUDGET = 10**15
+RANDOM_SHARE, TARGETED_SHARE = 0.6, 0.25  # of the budget; what is left is for small systems
+TILE = 16384  # configurations evaluated together, so that the arrays in between stay near the processor
+DRAWS = 16  # settings of knobs that have a distribution
+POOL = 400  # points nearest to failing that are kept
+SOLVER_FROM = 1_000_000  # a smaller budget is for a quick look, which the solver would make a slow one
+
+
+def search(
+    asked: Claim | Statement | Question,
+    *,
+    budget: int | None = None,
+    seed: int = 0,
+    sweep: Sweep | None = None,
+    workers: int | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> SearchResult:
+    """Look for a counterexample, and shrink the first one that is found.
+
+    Parameters
+    ----------
+    asked : Claim, Statement or Question
+        What to refute.
+    budget : int, optional
+        Points to look at; default :data:`BUDGET`, or all points of ``sweep``.
+    seed : int
+        The same seed gives the same result.
+    sweep : Sweep, optional
+        Where to look instead of the default space; then nothing is tried beyond it, except while shrinking.
+    workers : int, optional
+        Threads; by default as many as this process has CPUs. The result does not depend on it.
+    on_progress : callable, optional
+        Called now and then, always in the calling thread.
+
+    Raises
+    ------
+    HpsimError
+        When an argument makes no sense, or the sweep does not draw what the statement needs.
+    hpsim.sweep.executors.Interrupted
+        After SIGINT or SIGTERM.
+    """
+    n_threads = threads(workers)
+    checked = _checked(budget, seed, sweep)
+    questions = [question_of(asked, seed, k) for k in range(DRAWS if is_drawn(asked) else 1)]
+    space = default_space(questions[0], seed) if sweep is None else space_of(sweep, questions[0])
+    hunt = _Hunt(questions, space, checked, seed, n_threads, on_progress or (lambda progress: None))
+    return hunt.run(beyond=sweep is None)
+
+
+def _checked(budget: int | None, seed: int, sweep: Sweep | None) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+        raise HpsimError("seed", f"{seed!r}", "a whole number from 0 to 2^64 - 1")
+    if budget is None:
+        return BUDGET if sweep is None else sweep.n_points
+    if isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= MOST_BUDGET:
+        raise HpsimError("budget", f"{budget!r}", f"a number of points from 1 to {MOST_BUDGET:,}, for example {BUDGET}")
+    return budget
+
+
+class _Hunt:
+    """One search: its tally, and the phases one after the other."""
+
+    def __init__(
+        self,
+        questions: list[Question],
+        space: Space,
+        budget: int,
+        seed: int,
+        workers: int,
+        notify: Callable[[Progress], None],
+    ) -> None:
+        self.questions = questions
+        self.space = space
+        self.budget = budget
+        self.seed = seed
+        self.workers = workers
+        self.notify = notify
+        self.tally = Findings()
+        self.pools = [Findings() for _ in questions]
+        self.asked = questions[0]
+        self.margin: float | None = None
+        self.phase = PHASES[0]
+        self.shown: list[tuple[tuple[int, ...], int]] = []
+
+    def run(self, beyond: bool) -> SearchResult:
+        self._tell()
+        self._random(int(self.budget * RANDOM_SHARE) if beyond else self.budget)
+        if beyond and self.tally.example is None:
+            self._steps(PHASES[1], self._targeted(self.budget * TARGETED_SHARE))
+        if beyond and self.tally.example is None:
+            self._steps(PHASES[2], self._small())
+        if beyond and self.tally.example is None and self.budget >= SOLVER_FROM:
+            self._steps(PHASES[3], self._solver())
+        found, example = self.tally.example, None
+        if found is not None:
+            example = self._shrunk(found)
+        return SearchResult(
+            self.asked,
+            example,
+            found,
+            self.phase,
+            self.tally.points,
+            self.tally.undefined,
+            self.tally.artefacts,
+            self.tally.doubtful,
+            self.margin,
+            tuple(self.shown),
+        )
+
+    def _tell(self, phase: str | None = None) -> None:
+        self.notify(Progress(phase or self.phase, self.tally.points, self.budget, self.margin))
+
+    def _random(self, budget: int) -> None:
+        """Chunks of the space until the budget is spent or one of them has a counterexample."""
+        plan: list[range] = []
+        waiting: dict[int, Findings] = {}  # chunks that ended before one of lower number
+        refuted = False
+
+        def indices() -> Iterator[int]:
+            planned = 0
+            for index in range(self.space.chunks):
+                sweep, ids = self.space.chunk(index)
+                left = max(budget - planned, 1) if not planned else budget - planned
+                configs = min(len(ids), -(-left // len(sweep.microbatches)))
+                if configs < 1 or refuted:
+                    return
+                plan.append(ids[:configs])
+                planned += configs * len(sweep.microbatches)
+                yield index
+
+        def chunk(index: int) -> Findings:
+            question = self._question(index)
+            findings = Findings()
+            sweep, _ = self.space.chunk(index)
+            for start in range(plan[index].start, plan[index].stop, TILE):
+                tile = range(start, min(start + TILE, plan[index].stop))
+                for some in points(question, sweep, tile, index):
+                    findings.add(look(question, some), POOL)
+            return findings
+
+        reached = 0
+        with closing(run_all(chunk, indices(), self.workers)) as outcomes:
+            for index, outcome in outcomes:
+                if isinstance(outcome, Exception):
+                    raise outcome
+                refuted = refuted or outcome.example is not None
+                waiting[index] = outcome
+                while reached in waiting and self.tally.example is None:
+                    self._take(waiting.pop(reached), reached)
+                    reached += 1
+                self._tell()
+
+    def _question(self, index: int) -> Question:
+        return self.questions[index // len(self.space.sweeps) % len(self.questions)]
+
+    def _take(self, findings: Findings, index: int) -> None:
+        """Count one chunk; chunks are taken in their order."""
+        question = self._question(index)
+        self.pools[self.questions.index(question)].add(Findings(closest=findings.closest), POOL)
+        if findings.closest:
+            least = findings.closest[0][0]
+            self.margin = least if self.margin is None else min(self.margin, least)
+        if findings.example is not None:
+            self.asked = question
+        self.tally.add(findings, 0)
+
+    def _targeted(self, budget: float) -> Iterator[tuple[Question, Findings]]:
+        """Rounds of changes, the questions in turn."""
+        each = budget / len(self.questions)
+        for question, pool in zip(self.questions, self.pools, strict=True):
+            for findings in targeted(question, pool.closest, int(each), self.seed):
+                yield question, findings
+
+    def _small(self) -> Iterator[tuple[Question, Findings]]:
+        for place, question in enumerate(self.questions):
+            left = max(self.budget - self.tally.points, 0) // (len(self.questions) - place)
+            for findings in every_small_system(question, left):
+                yield question, findings
+
+    def _solver(self) -> Iterator[tuple[Question, Findings]]:
+        """Small S and M by the solver; only where one question is asked, since each takes seconds."""
+        for question in self.questions if len(self.questions) == 1 else ():
+            for answer in ask_the_solver(question):
+                if answer.shown:
+                    self.shown.append((answer.stages, answer.M))
+                yield question, Findings(example=answer.example)
+
+    def _steps(self, phase: str, steps: Iterator[tuple[Question, Findings]]) -> None:
+        """Steps in this thread, with an orderly stop between them."""
+        self.phase = phase
+        endless = iter(int, 1)
+        with closing(run_all(lambda _: next(steps, None), endless, 1)) as outcomes:
+            for _, outcome in outcomes:
+                if isinstance(outcome, Exception):
+                    raise outcome
+                if outcome is None:
+                    return
+                question, findings = outcome
+                if findings.closest:
+                    least = findings.closest[0][0]
+                    self.margin = least if self.margin is None else min(self.margin, least)
+                self.tally.add(findings, 0)
+                self._tell()
+                if findings.example is not None:
+                    self.asked = question
+                    return
+
+    def _shrunk(self, found: Example) -> Example:
+        self._tell(PHASES[4])
+        question = self.asked
+        with closing(run_all(lambda _: shrink(question, found, self.seed), [0], 1)) as outcomes:
+            for _, outcome in outcomes:
+                if isinstance(outcome, Exception):
+                    raise outcome
+                return outcome
+        return found
