@@ -19,11 +19,11 @@ kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampl
 kernels.adder
 rows lanes event_lanes simulation
 sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sweep.file.yaml_file
-sweep.file.distribution sweep.file.grid sweep.file.pipelines_file sweep.file.exactness sweep.file.settings
-sweep.file.values sweep.file.regimes
+sweep.file.distribution sweep.file.grid sweep.file.pipelines_file sweep.file.knob_regime sweep.file.exactness
+sweep.file.combinations sweep.file.settings sweep.file.values sweep.file.regimes
 claims.tree claims.words claims.names claims.check claims.parse claims.evaluate claims.exact_algebra
 claims.float_algebra claims.quotients claims.lanes claims.systems claims.regimes claims.catalogue
-sweep.spec sweep.estimate sweep.json_schema
+sweep.claims sweep.spec sweep.estimate sweep.json_schema
 sweep.columns sweep.explicit sweep.sample sweep.knobs sweep.statements sweep.evaluate sweep.totals
 sweep.point_tables sweep.chunk
 sweep.executors sweep.durable sweep.differences sweep.store sweep.run
@@ -38,7 +38,7 @@ conjecture.space conjecture.probe conjecture.point_rows conjecture.mutate conjec
 conjecture.shrink conjecture.search_result conjecture.hunt conjecture.search conjecture.replay
 conjecture.verify conjecture.claims_verify warmup
 bench.figures bench.stopwatch bench.sizes bench.machine bench.children bench.numpy_twin bench.adder bench.kernel
-bench.violations bench.points bench.start bench.run
+bench.violations bench.points bench.search bench.start bench.run
 analysis.run analysis.database analysis.quantiles analysis.summary
 analysis.export analysis.query analysis.load analysis.plots.style analysis.plots.error analysis.plots.bias
 analysis.plots.phase analysis.plots.overlap analysis.plots.slope analysis.figure

@@ -83,11 +83,12 @@ def quick() -> Quick:
 
 
 def test_every_section_and_case_is_there(quick: Quick) -> None:
-    """Eight sections, and in each of them the cases that its sizes ask for, on one thread and on all."""
+    """Nine sections, and in each of them the cases that its sizes ask for, on one thread and on all."""
     threads = thread_counts()
     found = {section["title"].split(",")[0]: section["comparisons"] for section in quick.data["sections"]}
     titles = [section["title"] for section in quick.data["sections"]]
-    assert len(titles) == 8
+    assert len(titles) == 9
+    assert [row["what"] for row in found["search"]] == [in_threads(n) for n in threads]
     assert [row["what"] for row in found["adder limit"]] == [in_threads(n) for n in threads]
     beside_adders = quick.data["sections"][1]["comparisons"]
     cases = [f"S = {S}, M = {M}, {in_threads(n)}" for M in (2, 5) for S in (2, 4) for n in threads]

@@ -11,6 +11,7 @@ from hpsim.bench.figures import Report, Section
 from hpsim.bench.kernel import beside_adders, beside_chain, beside_numpy, beside_python
 from hpsim.bench.machine import machine
 from hpsim.bench.points import points
+from hpsim.bench.search import random_search
 from hpsim.bench.sizes import FULL, QUICK, Size
 from hpsim.bench.start import start
 from hpsim.bench.stopwatch import Stopwatch
@@ -59,5 +60,6 @@ def _sections(size: Size, stopwatch: Stopwatch, scratch: Path, told: Callable[[s
         beside_chain(size, stopwatch, told),
         violations(size, stopwatch, scratch, told),
         points(size, stopwatch, scratch, told),
+        random_search(size, stopwatch, scratch, told),
         start(size, stopwatch, scratch, told),
     ]

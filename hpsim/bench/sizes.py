@@ -29,6 +29,8 @@ class Size:
         Passes of the adder loop in a run.
     violations, points : tuple of str
         Settings of the sweeps ``billion`` and ``paper_fuzz``, as after ``--set``.
+    search : tuple of str
+        Settings of ``billion`` where a search is compared with it.
     memory : tuple of int
         Configurations of the two ``record: points`` sweeps whose peak memory is compared.
     memory_chunk : int
@@ -50,6 +52,7 @@ class Size:
     adder_passes: int
     violations: tuple[str, ...]
     points: tuple[str, ...]
+    search: tuple[str, ...]
     memory: tuple[int, int]
     memory_chunk: int
     start: tuple[str, ...]
@@ -70,6 +73,7 @@ FULL = Size(
     adder_passes=300_000,
     violations=("configs=1048576",),
     points=("configs=262144", "chunk=32768"),
+    search=("configs=524288", "chunk=65536"),
     memory=(125_000, 1_250_000),
     memory_chunk=32_768,
     start=(),
@@ -90,6 +94,7 @@ QUICK = Size(
     adder_passes=2,
     violations=("configs=64", "chunk=16", "microbatches=[1, 4]"),
     points=("configs=64", "chunk=16", "microbatches=[1, 4]"),
+    search=("configs=64", "chunk=16", "microbatches=[1, 4]"),
     memory=(16, 64),
     memory_chunk=16,
     start=("configs=16", "stages=2"),
