@@ -33,17 +33,20 @@ hence equal, and the proof above holds for every t. Here p may be long, a whole 
 rows.
 
 Which periods are tried decides about speed only: by the theory of max-plus matrices, parts that have settled have
-periods that are least common multiples of lags. While nothing is found, the run is simulated step by step.
+periods that are least common multiples of lags. While nothing is found, the run is simulated step by step, and after
+:data:`PATIENCE` steps handed to :mod:`hpsim.max_plus`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import NamedTuple
 
+from hpsim.cycle_ratio import critical_cycle
 from hpsim.event_graph import Event, EventGraph, event_graph
+from hpsim.max_plus import moment_after
 from hpsim.moments import Moments
 from hpsim.pipeline import Pipeline
 from hpsim.regime import Regime
@@ -51,6 +54,7 @@ from hpsim.vectors import MOST_MICROBATCHES, counted
 
 _MOST_PERIODS = 400  # to try
 _LONGEST_PERIOD = 100_000  # of a jump: its rows are kept
+PATIENCE = 10_000  # steps before powers of a matrix are tried, which cost the same whatever the run does
 
 
 class LongRun(NamedTuple):
@@ -107,8 +111,8 @@ def makespan(pipeline: Pipeline, regime: Regime, M: int) -> Fraction:
     Notes
     -----
     Steps are needed for transients only, and what repeats is kept once, so that deep places and wide windows cost
-    nothing by themselves. Many links that carry several transfers each and are almost equally fast can take a number
-    of steps in the order of the least common multiple of their channels.
+    nothing by themselves. Where nothing repeats for long, as with links of coprime channels that are almost equally
+    fast, powers of a max-plus matrix take over (:mod:`hpsim.max_plus`), unless its state is too large.
 
     Examples
     --------
@@ -128,7 +132,7 @@ def moment(pipeline: Pipeline, regime: Regime, event: Event, m: int) -> LongRun:
     graph = event_graph(pipeline, regime)
     scale = lcm(*(Fraction(arc.weight).denominator for arc in graph.arcs))
     waits, followed, after = _contracted(graph, scale, m + 1, event)
-    found, steps = _last_moment(waits, followed, m + 1)
+    found, steps = _last_moment(waits, followed, m + 1, lambda: critical_cycle(graph).ratio * scale)
     return LongRun(Fraction(found + after, scale), steps)
 
 
@@ -158,14 +162,18 @@ def _contracted(graph: EventGraph, scale: int, M: int, end: Event) -> tuple[list
     return waits, *follows[end]
 
 
-def _last_moment(waits: Waits, event: int, M: int) -> tuple[int, int]:
-    """The moment of ``event`` of micro-batch ``M - 1``, and the number of steps."""
+def _last_moment(waits: Waits, event: int, M: int, slope: Callable[[], Fraction]) -> tuple[int, int]:
+    """The moment of ``event`` of micro-batch ``M - 1``, and the number of steps; ``slope`` gives the cycle ratio."""
     moments, periods = Moments(), _periods(waits)
     reach = max((wait.lag for arcs in waits for wait in arcs), default=0)
     steps, pause, due = 0, 1, 1
     while moments.count < M:
         moments.add(_step(waits, moments))
         steps += 1
+        if steps == PATIENCE and moments.count >= reach:
+            found = moment_after(waits, moments.row, moments.count - 1, event, M - 1, slope())
+            if found is not None:
+                return found, steps
         if steps < due:
             continue
         jump, settled = _what_repeats(waits, moments, periods, reach)

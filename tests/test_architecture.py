@@ -13,7 +13,7 @@ PACKAGE = Path(hpsim.__file__).parent
 
 TABLE = """
 errors processors exact vectors formulas pipeline regime event_graph
-cycle_ratio throughput_terms throughput_arrays improvements throughput_law moments long_run given_times scheduling
+cycle_ratio throughput_terms throughput_arrays improvements throughput_law moments max_plus long_run given_times scheduling
 reference.chain reference.event_graph reference.sampling
 kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling kernels.checking kernels.tables
 kernels.adder
@@ -43,7 +43,7 @@ analysis.run analysis.database analysis.quantiles analysis.summary
 analysis.export analysis.query analysis.load analysis.plots.style analysis.plots.error analysis.plots.bias
 analysis.plots.phase analysis.plots.overlap analysis.plots.slope analysis.figure
 timeline.moments timeline.terminal timeline.trace timeline.picture
-cli.streams cli.exits cli.memory cli.words
+cli.streams cli.exits cli.memory cli.words cli.page
 logs.columns logs.source logs.delimited logs.json_lines logs.parquet logs.opening logs.cells logs.period logs.clean
 logs.gather logs.read logs.bootstrap logs.statistics logs.assemble logs
 calculator.build

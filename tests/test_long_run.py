@@ -7,6 +7,7 @@ import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm
+from typing import Any
 
 import pytest
 from knob_systems import System, draw, draw_near
@@ -18,6 +19,7 @@ from hpsim.event_graph import Event, event_graph
 from hpsim.long_run import LongRun, long_run, makespan, moment
 from hpsim.long_run import _periods_ahead as periods_ahead
 from hpsim.long_run import _Wait as Wait
+from hpsim.max_plus import moment_after
 from hpsim.moments import Moments
 from hpsim.reference import event_graph as twin
 from hpsim.regime import ASYNC, BLOCKING, FREE, PARTIAL, RENDEZVOUS
@@ -41,6 +43,34 @@ def simulated(system: System, M: int) -> twin.Events:
         window=regime.window,
         feedback=regime.feedback,
     )
+
+
+def test_powers_take_over_where_nothing_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handed over after a few steps, any event of any micro-batch is still the simulated one, exactly."""
+    taken = []
+
+    def handed_over(*arguments: Any) -> int | None:
+        found = moment_after(*arguments)
+        taken.append(found is not None)
+        return found
+
+    monkeypatch.setattr(hpsim.long_run, "moment_after", handed_over)
+    rng = random.Random(20261231)
+    for n in range(200):
+        monkeypatch.setattr(hpsim.long_run, "PATIENCE", rng.randint(1, 12))
+        system = (draw_near if n % 2 else draw)(rng)
+        M = rng.choice((20, 100, 400))
+        check_every_event(system, simulated(system, M), M - 1)
+    assert sum(taken) > 100
+
+
+def test_coprime_channels_of_almost_equal_rates_take_bounded_steps() -> None:
+    """The state repeats after 17,017 micro-batches only; between 10^9 and 2·10^9 periods the slope is exact."""
+    p, regime = Pipeline([1] * 5, ["70", "110", "130", "170.01"]), Regime(channels=[7, 11, 13, 17])
+    period = 7 * 11 * 13 * 17
+    late, early = (long_run(p, regime, count * period) for count in (2 * 10**9, 10**9))
+    assert late.moment - early.moment == 10**9 * period * law(p.tau, p.d, p.latency, regime)
+    assert late.steps == hpsim.long_run.PATIENCE
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
