@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from hpsim.errors import RegimeError
 from hpsim.exact import exact
-from hpsim.pipeline import Pipeline
+from hpsim.pipeline import Pipeline, check_pipeline
 from hpsim.regime import Regime
 
 Weight = Any  # a number, or a term of a solver
@@ -114,12 +114,15 @@ def event_graph(pipeline: Pipeline, regime: Regime) -> EventGraph:
 
     Raises
     ------
+    PipelineError
+        When ``pipeline`` is none.
     RegimeError
         When a knob is a list of another length than the pipeline has stages or links.
     """
+    check_pipeline(pipeline)
     times = (pipeline.tau, pipeline.d, pipeline.latency)
     tau, d, latency = ([exact(value) for value in values] for values in times)
-    return graph_of(tau, d, latency, regime, [1 - exact(share) for share in regime.overlap_of(pipeline.S - 1)])
+    return graph_of(tau, d, latency, regime)
 
 
 def graph_of(
@@ -140,7 +143,8 @@ def graph_of(
     regime : Regime
         Its knobs; its overlap only where ``held`` is left out.
     held : sequence of S-1 numbers or terms, optional
-        The share of each transfer that holds its sender; by default one minus the overlap of ``regime``.
+        The share of each transfer that holds its sender; by default one minus the overlap of ``regime``,
+        exactly.
 
     Raises
     ------
@@ -149,7 +153,7 @@ def graph_of(
     """
     stages, links = range(len(tau)), range(len(tau) - 1)
     if held is None:
-        held = [1 - share for share in regime.overlap_of(len(links))]
+        held = [1 - exact(share) for share in regime.overlap_of(len(links))]
     if not regime.communication:
         d, latency = [0] * len(links), [0] * len(links)
     arcs = list(_arcs(tau, d, latency, [share * time for share, time in zip(held, d, strict=True)], regime))

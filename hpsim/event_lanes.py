@@ -14,7 +14,6 @@ from threading import Event
 import numpy as np
 
 from hpsim import lanes
-from hpsim.errors import RegimeError
 from hpsim.kernels import event_graph as kernel
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array
@@ -23,7 +22,6 @@ from hpsim.regime import Regime
 
 COST = 4  # a cell takes as long as so many of the chain, roughly
 BLOCKS = 64  # laid out at a time, so that their times stay in the cache
-MOST_ROWS = 2**18  # of all rings: 200 megabytes on each thread
 
 
 @dataclass(frozen=True)
@@ -55,17 +53,7 @@ class Limits:
             When a knob is a list of another length than there are stages or links, or a limit is too wide to keep in
             memory all micro-batches that it has to remember.
         """
-        buffers, channels = regime.buffers_of(n_stages), regime.channels_of(n_stages - 1)
-        lags = {
-            "buffers": [0 if b is None or b + 1 >= microbatches else b + 1 for b in buffers],
-            "channels": [0 if c is None or c >= microbatches else c for c in channels],
-            "window": [0 if regime.window is None or regime.window >= microbatches else regime.window],
-        }
-        rows = {knob: sum(lag) for knob, lag in lags.items()}
-        widest = max(rows, key=lambda knob: rows[knob])
-        if sum(rows.values()) > MOST_ROWS:
-            found = f"{rows[widest]:,} micro-batches to remember in a run of {microbatches:,}"
-            raise RegimeError(widest, found, f"at most {MOST_ROWS:,} over all stages, or None for unlimited")
+        lags = regime.lags(n_stages, microbatches)
         return Limits(lags["buffers"], lags["channels"], lags["window"][0], float(regime.feedback))
 
     @property

@@ -40,6 +40,12 @@ def unpack(lanes: Array, n: int) -> Array:
     return lanes.transpose(0, 2, 1).reshape(blocks * LANES, k)[:n]
 
 
+def rows_at(lanes: Array, where: Array) -> Array:
+    """Of blocks (blocks, k, LANES) the pipelines whose indices are ``where`` (n,), as rows (n, k)."""
+    rows: Array = lanes[where // LANES, :, where % LANES]
+    return rows
+
+
 def makespans(
     tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, stopped: Event | None = None
 ) -> Array:

@@ -48,8 +48,8 @@ from hpsim.cycle_ratio import critical_cycle
 from hpsim.event_graph import Event, EventGraph, event_graph
 from hpsim.max_plus import moment_after
 from hpsim.moments import Moments
-from hpsim.pipeline import Pipeline
-from hpsim.regime import Regime
+from hpsim.pipeline import Pipeline, check_pipeline
+from hpsim.regime import Regime, regime_of
 from hpsim.vectors import MOST_MICROBATCHES, counted
 
 _MOST_PERIODS = 400  # to try
@@ -91,15 +91,15 @@ class _Wait(NamedTuple):
 Waits = Sequence[Sequence[_Wait]]  # of each event, in an order in which each comes after all it waits for
 
 
-def makespan(pipeline: Pipeline, regime: Regime, M: int) -> Fraction:
+def makespan(pipeline: Pipeline, regime: str | Regime, M: int) -> Fraction:
     """Completion of micro-batch ``M - 1`` at the last stage, exactly, in a time that hardly depends on ``M``.
 
     Parameters
     ----------
     pipeline : Pipeline
         The same times for every micro-batch.
-    regime : Regime
-        Its lists, if any, as long as the pipeline.
+    regime : str or Regime
+        A name, or knobs; lists, if any, as long as the pipeline.
     M : int
         Number of micro-batches, from 1 to 10**300. All are present at time 0.
 
@@ -122,14 +122,15 @@ def makespan(pipeline: Pipeline, regime: Regime, M: int) -> Fraction:
     return long_run(pipeline, regime, M).moment
 
 
-def long_run(pipeline: Pipeline, regime: Regime, M: int) -> LongRun:
+def long_run(pipeline: Pipeline, regime: str | Regime, M: int) -> LongRun:
     """As :func:`makespan`, with the number of steps that it took."""
+    check_pipeline(pipeline)
     return moment(pipeline, regime, Event("finish", pipeline.S - 1), int(counted(M)) - 1)
 
 
-def moment(pipeline: Pipeline, regime: Regime, event: Event, m: int) -> LongRun:
+def moment(pipeline: Pipeline, regime: str | Regime, event: Event, m: int) -> LongRun:
     """When an event of micro-batch ``m``, from 0, takes place: exactly, as :func:`makespan`, and in how many steps."""
-    graph = event_graph(pipeline, regime)
+    graph = event_graph(pipeline, regime_of(regime))
     scale = lcm(*(Fraction(arc.weight).denominator for arc in graph.arcs))
     waits, followed, after = _contracted(graph, scale, m + 1, event)
     found, steps = _last_moment(waits, followed, m + 1, lambda: critical_cycle(graph).ratio * scale)

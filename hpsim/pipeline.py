@@ -274,6 +274,18 @@ class Pipeline:
         return count
 
 
+def check_pipeline(given: object) -> None:
+    """Refuse what is no Pipeline.
+
+    Raises
+    ------
+    PipelineError
+        Always then.
+    """
+    if not isinstance(given, Pipeline):
+        raise PipelineError("pipeline", in_short(given), "a Pipeline, such as Pipeline([1, 2], d=[1])")
+
+
 def _read_links(name: str, values: object, stages: int) -> tuple[Number, ...]:
     times = () if values is None else _read_times(name, values)
     if times and len(times) != stages - 1:

@@ -14,6 +14,8 @@ from hpsim.vectors import in_short
 
 NAMES = ("free", "async", "blocking", "partial", "rendezvous")
 
+MOST_REMEMBERED = 2**18  # micro-batches that the limits of a simulation look back to: 200 megabytes on each thread
+
 Knob = int | tuple[int | None, ...] | None  # a count for all, one for each with None for unlimited, or unlimited
 V = TypeVar("V")
 
@@ -95,6 +97,29 @@ class Regime:
         """Channels of each of ``links`` links; RegimeError when their number is another."""
         return _for_each("channels", self.channels, links, "link")
 
+    def lags(self, stages: int, microbatches: int) -> dict[str, list[int]]:
+        """How many micro-batches back each limit looks: of every stage, every link, and the window; 0 without limit.
+
+        A limit that cannot bind within so many micro-batches is none.
+
+        Raises
+        ------
+        RegimeError
+            When a knob is a list of another length, or all limits together have to remember more micro-batches than
+            :data:`MOST_REMEMBERED`.
+        """
+        back = {
+            "buffers": [0 if b is None or b + 1 >= microbatches else b + 1 for b in self.buffers_of(stages)],
+            "channels": [0 if c is None or c >= microbatches else c for c in self.channels_of(stages - 1)],
+            "window": [0 if self.window is None or self.window >= microbatches else self.window],
+        }
+        rows = {knob: sum(lags) for knob, lags in back.items()}
+        if sum(rows.values()) > MOST_REMEMBERED:
+            widest = max(rows, key=lambda knob: rows[knob])
+            found = f"{rows[widest]:,} micro-batches to remember in a run of {microbatches:,}"
+            raise RegimeError(widest, found, f"at most {MOST_REMEMBERED:,} over all stages, or None for unlimited")
+        return back
+
 
 def PARTIAL(rho: NumberLike | Sequence[NumberLike]) -> Regime:
     """The share ``rho`` of each transfer overlaps with the sender's work: for all links, or one value for each.
@@ -124,6 +149,23 @@ def named(name: str, rho: NumberLike | Sequence[NumberLike] | None = None) -> Re
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise RegimeError("regime", f"{in_short(name)} is unknown", f"one of {', '.join(NAMES)}{hint}")
     return _WITHOUT_RHO[name]
+
+
+def regime_of(given: object) -> Regime:
+    """``given``, a regime or the name of one.
+
+    Raises
+    ------
+    RegimeError
+        For anything else, and for ``partial``, whose name does not say its share.
+    """
+    if isinstance(given, Regime):
+        return given
+    if given == "partial":
+        raise RegimeError("regime", "'partial' without its share", "regime=PARTIAL(0.5), or Regime(overlap=0.5)")
+    if isinstance(given, str):
+        return named(given)
+    raise RegimeError("regime", in_short(given), 'a name such as "blocking", or a Regime, such as Regime(buffers=1)')
 
 
 def _one_or_each(knob: str, value: object, read: Callable[[str, object], V]) -> V | tuple[V, ...]:
@@ -180,7 +222,8 @@ def _for_each(name: str, knob: Any, count: int, of: str) -> list[Any]:
     if not isinstance(knob, tuple):
         return [knob] * count
     if len(knob) != count:
-        raise RegimeError(name, f"{len(knob)} values for {count} {of}s", f"one value, or one for each {of}")
+        found = f"{len(knob)} value{'' if len(knob) == 1 else 's'} for {count} {of}{'' if count == 1 else 's'}"
+        raise RegimeError(name, found, f"one value, or one for each {of}")
     return list(knob)
 
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from hpsim.errors import PipelineError, RegimeError
+from hpsim.errors import PipelineError
 from hpsim.event_graph import Event, EventGraph, graph_of
 from hpsim.exact import Number, exact
 from hpsim.given_times import GivenTimes, listed, number_of_microbatches
 from hpsim.pipeline import Pipeline
-from hpsim.regime import ASYNC, Regime, named
+from hpsim.regime import ASYNC, Regime, regime_of
 from hpsim.vectors import in_short
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Schedule:
         The next stage's place is taken and the transfer is posted, P; at the last stage the finish.
     release : array (M, S)
         The stage, and the input place that the micro-batch held there, are free again, R.
-    sending, sent : arrays (M, S-1)
+    send, sent : arrays (M, S-1)
         The link takes the transfer up, X; the transfer is over, E.
     makespan : number
         Finish of the last micro-batch at the last stage.
@@ -83,10 +83,14 @@ class Schedule:
     finish: Array
     depart: Array
     release: Array
-    sending: Array
+    send: Array
     sent: Array
     makespan: Number
     split: Split
+
+    def __repr__(self) -> str:
+        stages, many = "s" if self.S > 1 else "", "es" if self.M > 1 else ""
+        return f"<Schedule: {self.S} stage{stages}, {self.M:,} micro-batch{many}, makespan {float(self.makespan):.10g}>"
 
     @property
     def M(self) -> int:
@@ -147,7 +151,7 @@ def schedule(
     """
     if not isinstance(p, Pipeline):
         raise PipelineError("p", in_short(p), "a Pipeline, for example Pipeline([1, 2], d=[0.5])")
-    rules = _regime(regime)
+    rules = regime_of(regime)
     given = {"service": service, "transfer": transfer, "release": release}
     tables = {name: listed(name, table) for name, table in given.items() if table is not None}
     count = number_of_microbatches(M, p.S, {name: len(table) for name, table in tables.items()})
@@ -155,8 +159,7 @@ def schedule(
     tau = times.table("service", tables["service"], p.S, "stage") if "service" in tables else times.constant(p.tau)
     d = times.table("transfer", tables["transfer"], p.S - 1, "link") if "transfer" in tables else times.constant(p.d)
     released = times.row("release", tables["release"], count, "micro-batch") if "release" in tables else [0] * count
-    held = [1 - exact(share) for share in rules.overlap_of(p.S - 1)]
-    graph = graph_of(tau, d, times.constant(p.latency), rules, held)
+    graph = graph_of(tau, d, times.constant(p.latency), rules)
     return _follow(graph, rules, count, p.S, released, times.has_floats)
 
 
@@ -168,13 +171,13 @@ def _follow(
     moments = _moments(graph, M, [_whole(time, unit) for time in released], unit)
     rows = {kind: [moments[Event(kind, s)] for s in range(S)] for kind in _AT_STAGES}
     rows["sent"] = [moments[Event("sent", s)] for s in range(S - 1)]
-    rows["sending"], rows["arrival"] = [], [_arrivals_at_the_first(regime, rows["finish"][-1], released, unit)]
+    rows["send"], rows["arrival"] = [], [_arrivals_at_the_first(regime, rows["finish"][-1], released, unit)]
     weight = {(arc.source, arc.target): arc.weight for arc in graph.arcs}
     for s, sent in enumerate(rows["sent"]):
         link = Event("sent", s)
         transfer = _column(weight[Event("depart", s), link], M, unit)
         travel = _column(weight[link, Event("start", s + 1)], M, unit)
-        rows["sending"].append(list(map(operator.sub, sent, transfer)))
+        rows["send"].append(list(map(operator.sub, sent, transfer)))
         rows["arrival"].append(list(map(operator.add, sent, travel)))
     return _rounded(rows, unit, as_floats)
 
@@ -251,16 +254,6 @@ def _rounded(rows: Mapping[str, list[list[int]]], unit: int, as_floats: bool) ->
         makespan=nearest if as_floats else _exactly(makespan, unit),
         split=Split(**{name: of_kind(values.tolist()) for name, values in shares.items()}),
     )
-
-
-def _regime(regime: object) -> Regime:
-    if isinstance(regime, Regime):
-        return regime
-    if isinstance(regime, str):
-        if regime == "partial":
-            raise RegimeError("regime", "'partial' without its share", "regime=PARTIAL(0.5), or Regime(overlap=0.5)")
-        return named(regime)
-    raise RegimeError("regime", in_short(regime), 'a name such as "blocking", or a Regime, such as Regime(buffers=1)')
 
 
 def _is_column(weight: Any) -> bool:

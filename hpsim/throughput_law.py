@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hpsim.cycle_ratio import critical_cycle
-from hpsim.event_graph import Arc, EventGraph, event_graph, graph_of
+from hpsim.event_graph import Arc, event_graph, graph_of
 from hpsim.exact import exact
 from hpsim.improvements import Improvement, improvements
 from hpsim.pipeline import Pipeline
-from hpsim.regime import Regime
-from hpsim.throughput_terms import Term, terms_of
+from hpsim.regime import Regime, regime_of
+from hpsim.throughput_terms import Term, shown, terms_of
 from hpsim.vectors import operands
 
 Times = Sequence[Fraction]
@@ -46,6 +46,9 @@ class Throughput:
     cycle: tuple[Arc, ...]
     improvements: tuple[Improvement, ...]
 
+    def __repr__(self) -> str:
+        return f"<Throughput: {shown(self.slope)} per micro-batch; {self.critical}>"
+
     @property
     def bottlenecks(self) -> tuple[Term, ...]:
         """All terms that attain the slope."""
@@ -58,24 +61,26 @@ class Throughput:
         return next(term for term in self.bottlenecks if (term.kind, term.place) == (kind, place))
 
 
-def throughput(pipeline: Pipeline, regime: Regime) -> Throughput:
+def throughput(pipeline: Pipeline, regime: str | Regime) -> Throughput:
     """Slope, bottlenecks, critical cycle and improvements of one pipeline, in exact numbers.
 
     Raises
     ------
-    RegimeError
-        When a knob is a list of another length than the pipeline has stages or links.
+    PipelineError, RegimeError
+        For what is no pipeline, or no regime; when a knob is a list of another length than the pipeline has stages or
+        links.
 
     Examples
     --------
     >>> found = throughput(Pipeline([2, 5, 1], d=[4, 1]), Regime(buffers=0))
     >>> str(found.slope), str(found.critical), str(found.improvements[0])
-    ('9', 'credit loop 0→1: transfer 4 + service 5 over 1 place', 'buffers[1] from 0 to 1')
+    ('9', 'credit loop 0→1: transfer 4 + service 5 over 1 place', 'tau[1] from 5 to 0')
     """
-    terms = law_terms(pipeline, regime)
-    slope, cycle = critical_cycle(event_graph(pipeline, regime))
+    rules = regime_of(regime)
+    slope, cycle = critical_cycle(event_graph(pipeline, rules))
+    terms = law_terms(pipeline, rules)
     ordered = sorted(terms, key=lambda term: -term.slope)
-    return Throughput(slope, 1 / slope, tuple(ordered), cycle, improvements(terms, pipeline, regime))
+    return Throughput(slope, 1 / slope, tuple(ordered), cycle, improvements(terms, pipeline, rules))
 
 
 def law_terms(pipeline: Pipeline, regime: Regime) -> list[Term]:
@@ -115,12 +120,8 @@ def steady_slope(tau: Times, d: Times | None, latency: Times | None, regime: Reg
 
     Parameters and errors as :func:`law`, which it equals.
     """
-    return critical_cycle(_graph(tau, d, latency, regime)).ratio
-
-
-def _graph(tau: Times, d: Times | None, latency: Times | None, regime: Regime) -> EventGraph:
     _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
-    return graph_of(tau, d, latency, regime, [1 - exact(share) for share in regime.overlap_of(len(d))])
+    return critical_cycle(graph_of(tau, d, latency, regime)).ratio
 
 
 def _kind_of(cycle: Sequence[Arc]) -> tuple[str, int]:

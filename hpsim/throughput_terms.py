@@ -21,12 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
 
 from hpsim.exact import exact
 from hpsim.regime import Regime
 from hpsim.vectors import operands
 
+Time = Any  # of any type that adds
 _UNITS = {"credit": ("place", "places"), "window": ("micro-batch", "micro-batches"), "link": ("channel", "channels")}
 
 
@@ -139,18 +142,50 @@ def terms_of(
 def _terms(
     service: list[Part], transfer: list[Part], travel: list[Part], hold: list[Part], regime: Regime
 ) -> Iterator[Term]:
-    occupied = [[serving, *hold[s : s + 1]] for s, serving in enumerate(service)]
-    for s, parts in enumerate(occupied):
-        yield _term("server", s, parts, 1)
-    for s, places in enumerate(regime.buffers_of(len(service))[1:]):
+    tau, d, latency, held = ([[part] for part in parts] for parts in (service, transfer, travel, hold))
+    feedback = [Part("feedback", exact(regime.feedback), ("feedback",))]
+    for kind, place, parts, count in resources(tau, d, latency, held, feedback, regime):
+        told = [*(part._replace(role="fill") for part in parts[:-1]), parts[-1]] if kind == "window" else parts
+        yield _term(kind, place, told, count)
+
+
+def resources(
+    tau: Sequence[Time],
+    d: Sequence[Time],
+    latency: Sequence[Time],
+    hold: Sequence[Time],
+    feedback: Time,
+    regime: Regime,
+) -> Iterator[tuple[str, int, Time, int]]:
+    """Kind, place, time for one micro-batch and count of every term: servers, credit loops, the window, links.
+
+    Parameters
+    ----------
+    tau : sequence of S times
+        Service times, of any type that adds: numbers, arrays, terms of a solver, lists of parts.
+    d, latency, hold : sequences of S-1 times
+        Transfer and travel times, and the part of each transfer that holds its sender; zeros without communication.
+    feedback : time
+        From the last stage back to the first.
+    regime : Regime
+        Its places, channels and window.
+
+    Raises
+    ------
+    RegimeError
+        When a knob is a list of another length than there are stages or links.
+    """
+    occupied = [*map(add, tau[:-1], hold), tau[-1]]
+    for s, time in enumerate(occupied):
+        yield "server", s, time, 1
+    for s, places in enumerate(regime.buffers_of(len(tau))[1:]):
         if places is not None:
-            yield _term("credit", s, [transfer[s], travel[s], *occupied[s + 1]], places + 1)
+            yield "credit", s, d[s] + latency[s] + occupied[s + 1], places + 1
     if regime.window is not None:
-        fill = [part._replace(role="fill") for part in (*service, *transfer, *travel)]
-        yield _term("window", 0, [*fill, Part("feedback", exact(regime.feedback), ("feedback",))], regime.window)
-    for s, channels in enumerate(regime.channels_of(len(transfer))):
+        yield "window", 0, reduce(add, (*tau, *d, *latency)) + feedback, regime.window
+    for s, channels in enumerate(regime.channels_of(len(d))):
         if channels is not None:
-            yield _term("link", s, [transfer[s]], channels)
+            yield "link", s, d[s], channels
 
 
 def _term(kind: str, place: int, parts: Sequence[Part], count: int) -> Term:
@@ -161,6 +196,8 @@ def _term(kind: str, place: int, parts: Sequence[Part], count: int) -> Term:
 def shown(value: Fraction | int) -> str:
     """A number in a sentence: a short decimal where it is one, else a short fraction, else six digits."""
     value = Fraction(value)
+    if abs(value) >= 10**300:
+        return f"about 1e{len(str(abs(int(value)))) - 1}"
     decimal = f"{float(value):.12g}"
     if "e" not in decimal and len(decimal) <= 9 and Fraction(decimal) == value:
         return decimal

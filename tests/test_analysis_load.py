@@ -82,3 +82,10 @@ def test_not_a_run_folder(tmp_path: Path) -> None:
     """A folder without a run is refused."""
     with pytest.raises(RunFolderError, match="is not a run folder"):
         hpsim.load(tmp_path)
+
+
+def test_frames_are_told_in_one_line(folder: Path) -> None:
+    """Where they come from, how much there is, and which tables; nothing is read for it."""
+    size = "150 configurations, 450 points, 0 violations"
+    told = f"<Frames of {folder}: complete; {size}; tables configs, points, violations>"
+    assert repr(hpsim.load(folder)) == told

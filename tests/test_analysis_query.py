@@ -176,6 +176,14 @@ def test_no_other_file_is_read(folder: Path, tmp_path: Path, sql: str) -> None:
     refused(folder, sql.format(secret=secret, part=part, parent=tmp_path))
 
 
+def test_a_column_of_both_tables(folder: Path) -> None:
+    """A join by config_id alone leaves S twice: the line says how to join; elsewhere the columns are listed."""
+    said = refused(folder, "SELECT S, bias FROM points JOIN configs USING (config_id)")
+    assert said.startswith('SQL, line 1, column 8: Ambiguous reference to column name "S"')
+    assert said.endswith("join with USING (config_id, S), for example FROM points JOIN configs USING (config_id, S)")
+    assert "the columns are points(" in refused(folder, "SELECT S FROM points AS p JOIN points AS q USING (config_id)")
+
+
 def test_an_unknown_column(folder: Path) -> None:
     """The line names the place and the columns of the table that was asked."""
     said = refused(folder, "SELECT S,\n  T_asynch FROM points")

@@ -128,6 +128,75 @@ def test_the_page(folder: Path) -> None:
     assert [tuple(map(int, line.split()[:2])) for line in gains] == [(S, M) for S in (1, 2, 3, 4) for M in (1, 2, 9)]
 
 
+KNOBS: dict[str, Any] = {
+    "name": "knobs",
+    "seed": 3,
+    "unit": "ms",
+    "configs": 120,
+    "stages": {"uniform": [1, 4]},
+    "tau": {"loguniform": [0.1, 10]},
+    "d": {"loguniform": [0.01, 20], "times": "mean_tau"},
+    "microbatches": [1, 8],
+    "regimes": [
+        "blocking",
+        {"name": "tight", "overlap": 0, "buffers": 0},
+        {"name": "few", "window": 2, "channels": 1},
+    ],
+    "claims": ["thm3", "T(tight) >= T_blocking"],
+    "chunk": 50,
+}
+
+
+@pytest.fixture(scope="module")
+def knobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("runs") / "knobs", KNOBS)
+
+
+@pytest.mark.parametrize("name", ["tight", "few"])
+def test_regimes_of_knobs(knobs: Path, name: str) -> None:
+    """Quantiles of the ratio by M, and by S the mean slope and what decides it, are those of the tables."""
+    configs, points = table(knobs, "configs"), table(knobs, "points")
+    found = {regime.name: regime for regime in summarise(knobs).knobs or []}[name]
+    assert found.against == "blocking"
+    assert found.ratio == [
+        {"M": M, "count": 120, **ranked((group[f"T_{name}"] / group["T_blocking"]).tolist())}
+        for M, group in points.groupby("M")
+    ]
+    assert [row["S"] for row in found.critical] == [1, 2, 3, 4]
+    for row, (_, group) in zip(found.critical, configs.groupby("S"), strict=True):
+        kinds = group[f"critical_{name}"].str.split().str[0].value_counts()
+        counts = {kind: int(kinds.get(kind, 0)) for kind in ("server", "credit", "window", "link")}
+        mean = pytest.approx(group[f"slope_{name}"].mean(), rel=1e-12)
+        assert row == {"S": row["S"], "configs": len(group), "mean_slope": mean, **counts}
+        assert sum(counts.values()) == len(group)
+
+
+def test_regimes_of_knobs_on_the_page(knobs: Path) -> None:
+    """Two tables for each regime, and the claims that were checked at the head; the same in JSON."""
+    lines = CliRunner().invoke(cli, ["summary", str(knobs)]).stdout.splitlines()
+    assert lines[2] == "claims checked: thm3 · T(tight) >= T_blocking"
+    for title in ("T_tight / T_blocking by M", "what decides its slope [ms], by S"):
+        assert f"regime tight: {title}" in lines
+    header = lines[lines.index("regime few: what decides its slope [ms], by S") + 1].split()
+    assert header == ["S", "configurations", "server", "window", "link", "mean", "slope"]
+    data = json.loads(CliRunner().invoke(cli, ["summary", str(knobs), "--json"]).stdout)
+    assert data["claims"] == KNOBS["claims"]
+    assert [regime["name"] for regime in data["knob_regimes"]] == ["tight", "few"]
+    assert [row["M"] for row in data["knob_regimes"][0]["ratio"]] == [1, 8]
+
+
+def test_regimes_of_knobs_alone(tmp_path: Path) -> None:
+    """Without a closed form the first regime is the one that others are compared with, and has no ratio itself."""
+    data = {key: value for key, value in KNOBS.items() if key != "claims"} | {"regimes": KNOBS["regimes"][1:]}
+    first, second = summarise(make_run(tmp_path / "run", data)).knobs or []
+    assert (first.against, second.against) == ("tight", "tight")
+    assert first.ratio is None
+    assert second.ratio is not None
+    page = CliRunner().invoke(cli, ["summary", str(tmp_path / "run")])
+    assert page.exit_code == 0
+    assert "claims checked: none" in page.stdout
+
+
 def test_violations_in_full(strict: Path) -> None:
     """A run with violations exits with 1, shows the worst error of each regime, and lists every stored violation."""
     stored, points = table(strict, "violations"), table(strict, "points")

@@ -13,7 +13,8 @@ PACKAGE = Path(hpsim.__file__).parent
 
 TABLE = """
 errors processors exact vectors formulas pipeline regime event_graph
-cycle_ratio throughput_terms throughput_arrays improvements throughput_law moments max_plus long_run given_times scheduling
+cycle_ratio throughput_terms throughput_arrays improvements throughput_law moments max_plus long_run
+given_times scheduling
 reference.chain reference.event_graph reference.sampling
 kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling kernels.checking kernels.tables
 kernels.adder

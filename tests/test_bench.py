@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -170,6 +171,7 @@ def test_the_page_shows_every_case(quick: Quick, monkeypatch: pytest.MonkeyPatch
         figure = quantity(row["figure"]["value"], row["figure"]["unit"])
         assert any(line.startswith(f" {row['what']} ") and figure in line for line in lines)
     assert "\x1b" not in shown
+    assert not re.search(r"\bmet\b", shown), "tiny sizes meet no target and miss none"
 
 
 def test_a_page_by_hand() -> None:

@@ -325,3 +325,21 @@ def test_piped_output_is_plain(environment):
 def test_output_that_knows_only_ascii():
     """On an ASCII stream the rules of the tables fall back to ASCII."""
     assert run(["--tau", "1,2"], PYTHONIOENCODING="ascii").stdout.isascii()
+
+
+def test_several_pipelines_are_compared(pipelines_file):
+    """A page of several ends with one row each: makespan, time per micro-batch and bottleneck, async and blocking."""
+    rows = calc(pipelines_file).splitlines()[-7:]
+    assert rows[0] == "compared: 8 micro-batches, times in ms"
+    assert " ".join(rows[3].split()) == "pipeline makespan micro-batch decided by makespan micro-batch decided by"
+    assert [row.split() for row in rows[5:]] == [
+        ["[b]first[/b]", "21.6333", "2.5", "stage", "1", "23.0333", "2.7", "stage", "1"],
+        ["second", "2.7000", "0.3", "stage", "1", "2.7000", "0.3", "stages", "0,", "1"],
+    ]
+
+
+def test_one_pipeline_is_not_compared(tmp_path):
+    """A file of one pipeline is its page."""
+    path = tmp_path / "one.yaml"
+    path.write_text("pipelines: [{name: a, tau: [1, 2]}]\n", encoding="utf-8")
+    assert "compared" not in calc(str(path))

@@ -27,6 +27,8 @@ critical cycle   depart 1 → sent 1 → start 2 → finish 2 → depart 2 → r
  d[1]              3       0             4      +75.0 %   server 2
  buffers[2]        0       1             6      +16.7 %   credit 0→1
  tau[2]            4       3             6      +16.7 %   credit 0→1
+
+until: how far the change pays; from there on another resource binds (then binds)
 """
 
 
@@ -39,6 +41,20 @@ def calc(*arguments: str) -> str:
 def regime(*arguments: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(calc(*arguments, "--json"))["regime"]
     return found
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--tau", "1e-10", "--window", "1", "--feedback", "1e300"),
+        ("--tau", "1e-200,1e-100", "--d", "1e100", "--channels", "1"),
+    ],
+)
+def test_gains_beyond_float64_stay_short(flags: tuple[str, ...]) -> None:
+    """What an improvement would buy is a number of moderate length, whatever the times."""
+    page = calc(*flags, "--M", "1")
+    assert "until" in page
+    assert max(map(len, page.splitlines())) < 130
 
 
 def test_the_section() -> None:
@@ -58,6 +74,7 @@ def test_json() -> None:
     """Every key, with values computed by hand: T = (6 + 1) + 3·5, 7 a round of two."""
     assert regime("--tau", "1,3", "--d", "2", "--M", "4", "--window", "1", "--feedback", "1", "--buffers", "-,1") == {
         "overlap": 1,
+        "communication": True,
         "buffers": [None, 1],
         "channels": None,
         "window": 1,
@@ -101,6 +118,30 @@ def test_the_regime_in_words(flags: list[str], words: str) -> None:
     assert f"\nin the regime: {words}\n" in calc("--tau", "1,2,4", "--d", "1,3", *flags)
 
 
+@pytest.mark.parametrize(
+    ("name", "flags", "knobs"),
+    [
+        ("free", [], {"communication": False}),
+        ("async", [], {}),
+        ("blocking", ["--window", "3"], {"overlap": 0, "window": 3}),
+        ("rendezvous", [], {"overlap": 0, "buffers": 0}),
+        ("partial", ["--overlap", "0.5"], {"overlap": 0.5}),
+    ],
+)
+def test_a_regime_by_name(name: str, flags: list[str], knobs: dict[str, Any]) -> None:
+    """``--regime`` prints the section too, and in JSON the name is told by its knobs."""
+    told = regime("--tau", "1,2,4", "--d", "1,3", "--regime", name, *flags)
+    plain = {"overlap": 1, "communication": True, "buffers": None, "channels": None, "window": None, "feedback": 0}
+    assert {knob: told[knob] for knob in plain} == plain | knobs
+    assert "\nin the regime: " in calc("--tau", "1,2,4", "--d", "1,3", "--regime", name, *flags)
+
+
+def test_rendezvous_is_its_knobs() -> None:
+    """The name and its knobs give the same page."""
+    flags = ["--tau", "1,2,4", "--d", "1,3"]
+    assert calc(*flags, "--regime", "rendezvous") == calc(*flags, "--overlap", "0", "--buffers", "0")
+
+
 def test_regimes_with_closed_forms_agree_with_the_page() -> None:
     """T and slope of overlap 0 are those of the blocking row; of a buffer that never fills, those of the async row."""
     told = json.loads(calc("--tau", "1,2,4", "--d", "1,3", "--M", "1e6", "--overlap", "0", "--json"))
@@ -137,6 +178,41 @@ def test_a_file_takes_knobs_for_all(pipelines_file: str) -> None:
     assert calc(pipelines_file, "--buffers", "0", "--window", "2").count("\nin the regime: async, input places 0") == 2
     told = json.loads(calc(pipelines_file, "--buffers", "0", "--json"))
     assert [entry["regime"]["slope"] for entry in told] == [2.0, 3.0]
+
+
+def test_a_file_is_compared_in_the_regime_of_the_flags(pipelines_file: str) -> None:
+    """The page ends with a row for each pipeline: makespan, time per micro-batch, and the words of its bottleneck."""
+    rows = calc(pipelines_file, "--buffers", "0").splitlines()[-7:]
+    assert rows[0] == "compared in the regime async, input places 0: 8 micro-batches"
+    assert rows[3].split() == ["pipeline", "makespan", "micro-batch", "decided", "by"]
+    assert [row.split(maxsplit=3)[:3] for row in rows[5:]] == [["a", "17", "2"], ["b", "26", "3"]]
+    assert rows[6].endswith(" server 0: service 3")
+    assert run(pipelines_file, "--buffers", "0", PYTHONIOENCODING="ascii").stdout.isascii()
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--buffers", "-1"], "buffers: -1; a whole number from 0, - for unlimited, or leave the option out; "),
+        (["--channels", "1,0"], "channels[1]: 0; a whole number from 1, - for unlimited, or leave the option out; "),
+        (["--window", "0"], "window: 0; a whole number of micro-batches from 1, - for unlimited, or leave the option"),
+        (["--feedback", "1"], "feedback: 1 without a window; a window too, for example --window 4"),
+        (["--regime", "partial"], "regime: 'partial' without --overlap; "),
+        (["--regime", "blockign", "--overlap", "1"], "regime: 'blockign' is unknown; "),
+        (["--regime", "free", "--overlap", "1"], "overlap: --overlap and --regime free, which has its own; "),
+        (["--regime", "rendezvous", "--buffers", "1"], "buffers: --buffers and --regime rendezvous, "),
+    ],
+)
+def test_messages_speak_of_options(
+    flags: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is allowed is told as it is written on the command line, never as Python's None."""
+    monkeypatch.setattr(sys, "argv", ["hpsim", "calc", "--tau", "1,2,4", "--d", "1,3", *flags])
+    with pytest.raises(SystemExit):
+        main()
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: {told}")
+    assert "None" not in err
 
 
 @pytest.mark.parametrize("output", [[], ["--json"]])

@@ -11,6 +11,7 @@ import pytest
 
 from hpsim.claims.catalogue import Claim, catalogue, language_reference
 from hpsim.cli import main
+from hpsim.cli.claims import table
 
 Hpsim = Callable[..., tuple[int, str, str]]
 HEAVY = {"numba", "pandas", "pyarrow", "matplotlib", "duckdb", "z3", "dask"}
@@ -31,17 +32,36 @@ def hpsim(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_every_claim_is_listed(hpsim: Hpsim) -> None:
-    """The list has id, expectation and source of every claim, its title and statement below, in 100 columns."""
+    """The list has id, expectation and source of every claim, below what it says and what is given; then counts."""
     code, out, err = hpsim()
     assert (code, err) == (0, "")
-    lines = out.splitlines()
+    *lines, counts, hint = out.splitlines()
     assert max(map(len, lines)) <= 100
     assert lines[0].split() == ["id", "expect", "source"]
-    heads = [line.split(maxsplit=2) for line in lines[1:] if not line.startswith(" ")]
+    heads = [line.split(maxsplit=2) for line in lines[1:] if line and not line.startswith(" ")]
     assert heads == [[known.id, known.expect, known.source] for known in catalogue().values()]
     words = " ".join(out.split())
     for known in catalogue().values():
         assert f"{known.source} {known.title} {' '.join(known.statement.split())}" in words
+    assert "T(roomy) <= T(tight) given tight: {overlap: 0, buffers: {integers: [0, 3]}}, roomy: {like: tight, " in words
+    assert "A.T_async == B.T_async given A and B: permutation" in words
+    failing = sum(known.expect == "fails" for known in catalogue().values())
+    holding = len(catalogue()) - failing
+    assert counts == f"{holding + failing} claims: {holding} expected to hold, {failing} to fail"
+    assert hint == "hpsim claims ID shows one in full"
+
+
+def test_ids_are_bold_on_a_terminal_only(hpsim: Hpsim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pipe and with NO_COLOR there is no control character."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    listed = list(catalogue().values())
+    assert not any("\x1b" in line for line in table(listed))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    bold = [line for line in table(listed) if "\x1b" in line]
+    assert [line.split("\x1b[0m")[0] for line in bold] == [f"\x1b[1m{known.id}" for known in listed]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not any("\x1b" in line for line in table(listed))
 
 
 def test_one_claim_in_full(hpsim: Hpsim) -> None:
@@ -92,7 +112,7 @@ def test_the_language_is_printed(hpsim: Hpsim) -> None:
     [
         (["cor6"], "error: claims: no claim has the id 'cor6'; did you mean cor5 or "),
         (["T_async <= T_blocking"], "error: claims: no claim has the id 'T_async <= T_blocking'; "),
-        ([""], "error: claims: no claim has the id ''; any of thm1, "),
+        ([""], "error: claims: no claim has the id ''; see hpsim claims\n"),
         (["--language", "cor5"], "error: --language: beside an ID or --json; by itself"),
         (["--language", "--json"], "error: --language: beside an ID or --json; by itself"),
         (["cor5", "cor4"], "unexpected extra argument"),

@@ -203,7 +203,7 @@ def test_a_run_is_given_up_between_calls(rng: random.Random) -> None:
 
 WRONG = {
     "buffers": (Regime(buffers=[1, 2]), "buffers: 2 values for 3 stages; one value, or one for each stage"),
-    "channels": (Regime(channels=[1]), "channels: 1 values for 2 links; one value, or one for each link"),
+    "channels": (Regime(channels=[1]), "channels: 1 value for 2 links; one value, or one for each link"),
     "overlap": (Regime(overlap=[1, 0, 1], buffers=1), "overlap: 3 values for 2 links; one value, or one for each link"),
     "rings": (
         Regime(window=2**21, buffers=4),

@@ -90,6 +90,11 @@ def test_what_is_expected_to_hold_holds(name: str) -> None:
     assert defined >= 20
 
 
+def fixed(name: str) -> dict[str, Regime]:
+    """The regimes of a claim that draws none."""
+    return {regime: knobs.regime() for regime, knobs in catalogue()[name].given.regimes.items()}
+
+
 @pytest.mark.parametrize("name", FAILS)
 def test_what_is_expected_to_fail_fails_at_its_example(name: str) -> None:
     """The counterexample that a false claim carries is one, by the plain recurrences."""
@@ -97,7 +102,7 @@ def test_what_is_expected_to_fail_fails_at_its_example(name: str) -> None:
     example = known.example
     assert example is not None
     systems = {
-        pipeline: ExactPipeline(times.tau, times.d, times.latency, None, example.rho)
+        pipeline: ExactPipeline(times.tau, times.d, times.latency, fixed(name), example.rho)
         for pipeline, times in example.pipelines.items()
     }
     assert exact_algebra.holds(known.parsed, systems, example.M, example.rho) is False
@@ -113,7 +118,7 @@ def test_the_examples_are_the_smallest_of_two_stages(name: str) -> None:
     shares = [None] if example.rho is None else [Fraction(0), Fraction(1, 2), Fraction(1)]
     for M, rho in product(range(1, example.M + 1), shares):
         for tau0, tau1, d in product(range(1, 6), range(1, 6), range(6)):
-            systems = {"": ExactPipeline([tau0, tau1], [d], None, None, rho)}
+            systems = {"": ExactPipeline([tau0, tau1], [d], None, fixed(name), rho)}
             if len(sizes) == 2:
                 systems = {"A": systems[""], "B": ExactPipeline([tau1, tau0], [d], None, None, rho)}
             if exact_algebra.holds(known.parsed, systems, M, rho) is False:

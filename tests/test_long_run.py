@@ -308,7 +308,18 @@ def test_faults(call, told) -> None:
     assert str(fault.value) == told
 
 
+def test_a_name_is_a_regime_too_and_nothing_else_is() -> None:
+    """Names as in ``simulate``; what is no pipeline or no regime is told in one line."""
+    p = Pipeline([1, 2], d=[1])
+    assert makespan(p, "rendezvous", 2) == makespan(p, RENDEZVOUS, 2) == 7
+    for wrong in ("tight", "partial", 3, None):
+        with pytest.raises(RegimeError, match=r"^regime: "):
+            makespan(p, wrong, 2)  # type: ignore[arg-type]
+    with pytest.raises(PipelineError, match=r"^pipeline: 3; a Pipeline"):
+        makespan(3, ASYNC, 2)  # type: ignore[arg-type]
+
+
 def test_lists_of_another_length() -> None:
     """A list that does not fit the pipeline is one line."""
-    with pytest.raises(RegimeError, match=r"^buffers: 1 values for 2 stages; one value, or one for each stage$"):
+    with pytest.raises(RegimeError, match=r"^buffers: 1 value for 2 stages; one value, or one for each stage$"):
         makespan(Pipeline([1, 2]), Regime(buffers=[1]), 5)

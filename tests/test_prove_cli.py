@@ -14,8 +14,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from hpsim.claims.catalogue import claim
 from hpsim.cli.prove import prove
 from hpsim.conjecture.prove import smt
+from hpsim.conjecture.prove.explicit import Spelled
+from hpsim.conjecture.prove.problem import problems_of
+from hpsim.conjecture.prove.prove import prove as library
+from hpsim.conjecture.prove.unsupported import OutOfTime
 from hpsim.errors import HpsimError, MissingExtraError
 
 z3 = pytest.importorskip("z3")
@@ -40,7 +45,15 @@ def test_a_proof_within_bounds_says_the_bounds_and_what_stopped_it() -> None:
     result = run("T_rendezvous <= 2*T_blocking", "--stages", "2", "--microbatches", "3")
     assert result.exit_code == 0
     assert result.stdout.startswith("proved    for S <= 2, M <= 3: by unrolling (")
-    assert "no further: no induction: rendezvous is no chain" in result.stdout
+    assert result.stdout.splitlines()[-1].strip() == "regimes with limits have no closed form, so M is bounded"
+    assert "at the time limit" in run("T_rendezvous <= 2*T_blocking", "--seconds", "1").stdout
+
+
+def test_slopes_are_bounded_in_s_only() -> None:
+    """A law of its own is proved for every M; the reason says that S is bounded."""
+    result = run("slope(two) <= law(two)", "--regime", "two={window: 2}", "--stages", "3")
+    assert result.stdout.startswith("proved    for S <= 3, every M: by closed forms (")
+    assert result.stdout.endswith(" regimes with limits have no closed form for every S, so S is bounded\n")
 
 
 def test_a_refutation_shows_the_point_and_both_sides() -> None:
@@ -142,17 +155,37 @@ def test_a_missing_solver_is_named_with_its_installation(monkeypatch: pytest.Mon
     assert str(error) == 'z3: is not installed; it comes with: pip install "hpsim-pipelines[prove]"'
 
 
+ENDS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_ends_the_solver_at_once() -> None:
-    """Interrupted within the solver, which takes the signal for itself, the command ends with exit code 130."""
+@pytest.mark.parametrize(("signum", "exit_code"), ENDS)
+def test_a_signal_ends_the_solver_at_once(signum: signal.Signals, exit_code: int) -> None:
+    """Within the solver, which takes Ctrl-C for itself, the command ends within two seconds."""
     code = "from hpsim.cli import main; main()"
     arguments = ["prove", "T_rendezvous <= 2*T_blocking", "--seconds", "60"]
     process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(6)
+    time.sleep(4)  # by then most of the time is spent in the solver
     began = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signum)
     out, err = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert time.monotonic() - began < 5
+    assert process.returncode == exit_code
+    assert time.monotonic() - began < 3, "two seconds, and Python's end"
     assert out == b""
     assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("statement", ["T_rendezvous <= 2*T_blocking", "lower-bound-held", "law-overlapped"])
+def test_the_time_limit_is_kept(statement: str) -> None:
+    """Whatever takes the time, solver or algebra: it ends about when it was to."""
+    verdict = library(statement, seconds=3)
+    assert verdict.seconds < 4, "a tenth more, and a busy machine"
+
+
+def test_the_algebra_gives_up_in_time() -> None:
+    """A statement that takes long to spell out is left where the time is up, before the solver is asked."""
+    (problem,) = problems_of(claim("T_rendezvous > 0"))
+    began = time.monotonic()
+    with pytest.raises(OutOfTime):
+        Spelled(problem, (12,), 100, deadline=began + 0.2)
+    assert time.monotonic() - began < 1.5

@@ -39,6 +39,11 @@ NEAR_THE_TRUTH = [
     "max(tau + d) == max(tau) + max(d)",
     "count(d > 0) == S - 1",
     "tau[-1] >= d[-1] + tau[0]",
+    # false only from three stages on, where a vector divided by 0 says nothing about the rest
+    "(rho == 1 or max((abs(tau-d)+1)/(1-rho)) >= 1) and implies(rho == 1 and S >= 3, T_blocking <= T_async)",
+    "(rho == 0 or sum((abs(tau-d)+1)/rho) >= 0) and implies(rho == 0 and S >= 3, T_blocking <= T_async)",
+    "implies(rho > 0, sum(abs(tau-d+1)/rho) >= 0) and implies(S >= 3 and rho == 0, tau[0] <= 5)",
+    "(any(tau == 0) or sum(d/tau) >= 0) and implies(any(tau == 0) and S >= 3, T_blocking <= T_async)",
 ]
 
 

@@ -59,7 +59,7 @@ def test_names():
         ),
         (
             lambda: Regime(channels=[1]).channels_of(2),
-            "channels: 1 values for 2 links; one value, or one for each link",
+            "channels: 1 value for 2 links; one value, or one for each link",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from hpsim.reference import event_graph as twin
 
 SYSTEMS = 1_000
 SEEDS = 5
-KINDS = ("arrival", "start", "finish", "depart", "release", "sending", "sent")
+KINDS = ("arrival", "start", "finish", "depart", "release", "send", "sent")
 
 
 def system(rng: random.Random, fractions: bool) -> tuple[Pipeline, int, dict[str, object], dict[str, object]]:
@@ -71,8 +71,8 @@ def test_equal_to_the_twin_on_every_knob(seed, fractions):
             kind: getattr(theirs, kind) for kind in KINDS[:5]
         }
         transfers = given.get("transfer", [list(p.d)] * M)
-        assert ours.sending.tolist() == theirs.sent  # the twin calls "sent" what a channel takes up
-        assert (ours.sent - ours.sending).tolist() == transfers
+        assert ours.send.tolist() == theirs.sent  # the twin calls "sent" what a channel takes up
+        assert (ours.sent - ours.send).tolist() == transfers
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -215,8 +215,8 @@ def test_wrong_input(arguments, message):
         ("blockign", "regime: 'blockign' is unknown; one of "),
         (None, "regime: None; a name such as \"blocking\", or a Regime, such as Regime(buffers=1)"),
         (Regime(buffers=[0, 1, 2]), "buffers: 3 values for 2 stages; one value, or one for each stage"),
-        (Regime(channels=[1, 1]), "channels: 2 values for 1 links; one value, or one for each link"),
-        (Regime(overlap=[0, 1]), "overlap: 2 values for 1 links; one value, or one for each link"),
+        (Regime(channels=[1, 1]), "channels: 2 values for 1 link; one value, or one for each link"),
+        (Regime(overlap=[0, 1]), "overlap: 2 values for 1 link; one value, or one for each link"),
     ],
 )  # fmt: skip
 def test_wrong_regime(regime, message):
@@ -239,3 +239,9 @@ def test_the_function_is_found_in_the_package():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "True False\n"
     )
+
+
+def test_a_schedule_is_told_in_one_line():
+    """Its size and its makespan, not its arrays."""
+    assert repr(schedule(Pipeline([1, 2, 4]), 3)) == "<Schedule: 3 stages, 3 micro-batches, makespan 15>"
+    assert repr(schedule(Pipeline(["1/3"]), 1)) == "<Schedule: 1 stage, 1 micro-batch, makespan 0.3333333333>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -329,8 +330,56 @@ def test_holding_is_one_line_and_exit_code_0() -> None:
     result = run("search", "T_async <= T_blocking", "--budget", str(budget))
     assert result.exit_code == 0
     assert result.stdout.startswith("held      on ")
+    assert result.stderr.endswith('next: hpsim prove "T_async <= T_blocking"\n')
     data = json.loads(run("search", "cor5", "--budget", str(budget), "--json").stdout)
     assert (data["verdict"], data["counterexample"], data["closest_margin"]) == ("held", None, 0.0)
+    assert math.copysign(1.0, data["closest_margin"]) == 1.0, "no -0.0"
+
+
+@compiled
+def test_what_the_solver_shows_is_told_as_a_rectangle(tmp_path: Path) -> None:
+    """Not size by size; and that nothing was saved is told, too."""
+    pytest.importorskip("z3")
+    target = tmp_path / "found.yaml"
+    told = run("search", "T_async <= T_blocking", "--budget", "1000000", "--save", str(target)).stderr.splitlines()
+    assert "note: the solver shows that there is none with S <= 3, M <= 3, whatever the times" in told
+    assert f"note: there is nothing to save; {target} is not written" in told
+    assert not target.exists()
+
+
+def test_what_cannot_be_proved_is_not_recommended_for_a_proof() -> None:
+    """The prover is not named where it does not take the statement: here for too many micro-batches to unroll."""
+    told = run("search", "T_rendezvous(2000) > 0", "--budget", str(scaled(100))).stderr
+    assert "next:" not in told
+
+
+LIMITED = """\
+configs: 300
+stages: 3
+tau: {integers: [1, 9]}
+d: {integers: [0, 9]}
+microbatches: [1, 2, 5]
+regimes:
+- {name: tight, overlap: 0, buffers: 1}
+- {name: roomy, like: tight, buffers: +1}
+- {name: drawn, overlap: 0, buffers: {integers: [0, 2]}}
+"""
+
+
+def test_the_regimes_of_a_sweep_are_known(tmp_path: Path) -> None:
+    """By their names; the command that proves the same defines them, and what they are like."""
+    file = tmp_path / "limited.yaml"
+    file.write_text(LIMITED, encoding="utf-8")
+    result = run("search", "T_async <= T(roomy)", "--sweep", str(file))
+    assert result.stdout.startswith("held      on 900 points")
+    regimes = '--regime "tight={overlap: 0, buffers: 1}" --regime "roomy={like: tight, buffers: +1}"'
+    assert result.stderr.endswith(f'next: hpsim prove "T_async <= T(roomy)" {regimes}\n')
+    assert run("search", "T(tight) <= T_async", "--sweep", str(file)).exit_code == 1
+    own = run("search", "T(tight) == T_async", "--sweep", str(file), "--regime", "tight={overlap: 1}")
+    assert own.exit_code == 0, "what is defined beside the statement comes first"
+    refused = run("search", "T(drawn) >= T_async", "--sweep", str(file))
+    told = "--sweep: its regime drawn draws buffers for each configuration; fixed counts; or the statement among "
+    assert str(refused.exception).startswith(told)
 
 
 @compiled
@@ -355,7 +404,8 @@ BAD = [
     (["__import__('os')"], "column 12: the character"),
     (["(" * 5000], "nested deeper"),
     (["A.tau == B.tau"], "column 1"),
-    (["nosuchclaim"], "neither a condition nor the id of a claim"),
+    (["nosuchclaim"], "neither a condition nor the id of a claim; see hpsim claims"),
+    (["T(tight) > 2"], '; to define it: --regime "tight={overlap: 0, buffers: 1}"'),
     (["T_async > 2", "--relation", "similar"], "--relation: 'similar'; one of same S, permutation"),
     (["T_async > 2", "--relation", "same S"], "one pipeline only"),
     (["T(a) > 2", "--regime", "a"], "--regime: 'a'; NAME={knob: value, …}"),
@@ -404,6 +454,24 @@ def test_ctrl_c_ends_a_search_with_exit_code_130() -> None:
     _, told = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "stopped by SIGINT: nothing is decided" in told
+
+
+@compiled
+@pytest.mark.parametrize(("signum", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_solver_within_a_search(signum: signal.Signals, exit_code: int) -> None:
+    """The solver takes Ctrl-C for itself; the search ends nevertheless, and soon."""
+    pytest.importorskip("z3")
+    code = "from hpsim.cli import main; from hpsim.conjecture import ask_solver, search;"
+    code += "search.SOLVER_FROM = 0; ask_solver.SECONDS = ask_solver.SECONDS_EACH = 60; ask_solver.LARGEST = 9; main()"
+    words = [sys.executable, "-c", code, "search", "T_rendezvous <= 2*T_blocking", "--budget", "2000"]
+    process = subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(5.0)
+    began = time.monotonic()
+    process.send_signal(signum)
+    out, told = process.communicate(timeout=20)
+    assert (process.returncode, out) == (exit_code, "")
+    assert time.monotonic() - began < 3
+    assert f"stopped by {signum.name}: nothing is decided" in told
 
 
 def test_a_catalogued_claim_brings_its_relation() -> None:

@@ -134,7 +134,7 @@ MISTAKES: list[tuple[str, Callable[[], object], type[HpsimError], str]] = [
         "overlap",
         lambda: simulate(THREE, regime=Regime(overlap=[0], buffers=1)),
         RegimeError,
-        "overlap: 1 values for 2 links; one value, or one for each link",
+        "overlap: 1 value for 2 links; one value, or one for each link",
     ),
     (
         "rings",

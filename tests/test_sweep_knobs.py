@@ -167,6 +167,28 @@ def test_shipped_sweeps_agree_with_the_twins(name: str) -> None:
             assert row[f"T_{regime}"] == event_graph.makespan(tau, d, row["M"], latency=latency, **given)
 
 
+def test_a_violation_tells_what_was_drawn() -> None:
+    """A stored violation holds the counts of its configuration, so that it can be understood alone."""
+    claim = "T(half) < T_async"
+    sweep = make_sweep({**SAMPLED, "configs": scaled(50), "claims": [claim]})
+    tables = run_chunk(sweep, 0).tables
+    configs = tables["configs"].to_pylist()
+    rows = tables["violations"].to_pylist()
+    assert rows
+    for row in rows:
+        for name in sweep.knob_regimes:
+            for knob in ("buffers", "channels", "window"):
+                assert row[f"{knob}_{name}"] == configs[row["config_id"]][f"{knob}_{name}"]
+
+
+def test_limits_too_wide_to_remember_are_refused_when_the_sweep_is_loaded() -> None:
+    """From the upper end of what may be drawn, and not when it happens to be drawn; unless the run is short."""
+    wide = [{"name": "w", "buffers": {"integers": [0, 200_000]}}]
+    make_sweep({**SAMPLED, "regimes": wide, "microbatches": [1000], "resolution": 4})
+    with pytest.raises(SweepFileError, match=r"regimes\[0\].buffers: 800,004 micro-batches to remember"):
+        make_sweep({**SAMPLED, "regimes": wide, "microbatches": [300_000], "resolution": 4})
+
+
 def test_totals_that_leave_the_grid_are_refused() -> None:
     """With limits a run may take one micro-batch after the other, which is checked when the sweep is loaded."""
     tall = {**SAMPLED, "stages": 1, "tau": 1, "d": 0, "latency": 0, "edge_cases": 0, "microbatches": [2**32]}

@@ -15,6 +15,7 @@ from hpsim.sweep.chunk import run_chunk
 from hpsim.sweep.knobs import drawn_for
 from hpsim.sweep.sample import configuration
 from hpsim.sweep.spec import Sweep, make_sweep
+from hpsim.sweep.statements import MOST_CERTAIN
 
 REGIMES: list[Any] = [
     "free",
@@ -85,6 +86,20 @@ def test_a_failure_that_only_rounding_made_is_taken_back() -> None:
     assert totals.vanished > 10
 
 
+def test_certain_failures_are_confirmed_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch of failures that no rounding touched takes a bounded number of Fractions, and all of them count."""
+    decided: list[int] = []
+    holds = exact_algebra.holds
+    monkeypatch.setattr(exact_algebra, "holds", lambda *given: decided.append(1) or holds(*given))
+    sampled = {**SAMPLED, "configs": 200, "stages": 3, "tau": {"integers": [1, 3]}, "claims": ["T_async < 0"]}
+    assert run_chunk(make_sweep(sampled), 0).totals.violations == 600
+    assert len(decided) == MOST_CERTAIN
+    drawn = {**sampled, "claims": ["T(tight) < 0"]}  # three settings of its buffers, in one batch
+    decided.clear()
+    assert run_chunk(make_sweep(drawn), 0).totals.violations == 600
+    assert len(decided) == MOST_CERTAIN
+
+
 def test_times_are_those_of_the_users_unit() -> None:
     """A statement about a time of its own is about the times as written, whatever integers were simulated."""
     pipelines = [{"name": "thirds", "tau": ["1/3", "1/2"], "d": ["1/6"]}]
@@ -110,7 +125,7 @@ def test_ids_of_the_catalogue_stand_beside_the_built_in_checks() -> None:
         (["A.M <= 1"], "A.M"),
         (["T_rendezvous >= T_async"], "regimes lacks rendezvous"),
         (["T_async <= T(loose)"], "loose"),
-        (["thm9"], "unknown claim 'thm9'; did you mean 'thm"),
+        (["thm9"], "unknown claim 'thm9'; did you mean thm3 or thm2 or thm1?"),
         (["T_async <= tau"], "column"),
         ([""], "claims"),
         (["paper", "cor5"], "'paper' beside other claims"),

@@ -226,7 +226,7 @@ def test_public_name() -> None:
     ("regime", "told"),
     [
         (Regime(buffers=[1, 1]), "buffers: 2 values for 3 stages; one value, or one for each stage"),
-        (Regime(channels=[1]), "channels: 1 values for 2 links; one value, or one for each link"),
+        (Regime(channels=[1]), "channels: 1 value for 2 links; one value, or one for each link"),
         (PARTIAL([0, 0, 0]), "overlap: 3 values for 2 links; one value, or one for each link"),
     ],
 )
@@ -300,3 +300,9 @@ def test_names_of_terms() -> None:
         *("server 0", "server 1", "server 2", "credit 0→1", "credit 1→2", "window", "link 0", "link 1")
     ]
     assert critical_names(1) == ["server 0", "window"]
+
+
+def test_a_throughput_is_told_in_one_line():
+    """The time per micro-batch and what decides it."""
+    found = throughput(Pipeline([2, 5, 1], d=[4, 1]), Regime(buffers=0))
+    assert repr(found) == "<Throughput: 9 per micro-batch; credit loop 0→1: transfer 4 + service 5 over 1 place>"

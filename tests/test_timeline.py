@@ -71,6 +71,30 @@ def test_chart_by_hand():
     ]
 
 
+def test_numbers_where_they_fit():
+    """Ten and more need room for two digits and a gap; single digits may touch; the legend says that some lack."""
+    drawn = chart(schedule(Pipeline([1, 2, 4]), 12), 80)
+    assert ["".join(text for text, _ in row).rstrip() for row in drawn.rows[:3]] == [
+        "stage 0 0123456789██·······································",
+        "stage 1 ·0█1█2█3█4█5█6█7█8█9█████··························",
+        "stage 2 ···0███1███2███3███4███5███6███7███8███9███10██11██",
+    ]
+    assert not drawn.all_numbered
+    assert chart(schedule(Pipeline([1, 2, 4]), 10), 80).all_numbered
+    assert ", numbers only where they fit, " in timeline("--tau", "1,2,4", "--M", "12").replace("\n", " ")
+    assert "numbers" not in timeline("--tau", "1,2,4", "--M", "10")
+
+
+def test_numbers_never_run_into_each_other():
+    """Of every run of digits the drawn numbers are single digits, or one number that stands alone."""
+    for s in systems():
+        for row in chart(s, 100).rows[:-2]:
+            for text, kind in row[1:]:
+                if kind.endswith(" number") and len(text) > 1 and s.M > 10:
+                    in_turn = all(int(digit) < int(after) for digit, after in pairwise(text))
+                    assert in_turn or (len(text) == 2 and int(text) < s.M)
+
+
 @pytest.mark.parametrize("width", [40, 80, 133])
 def test_no_row_is_wider_than_asked(width):
     """No row of any chart is wider than the width, and what is drawn is one character each."""
@@ -190,7 +214,7 @@ def test_the_trace_holds_the_numbers_of_the_schedule(unit):
     spans = {"service": ("start", "finish"), "blocked": ("finish", "depart"), "sending": ("depart", "release")}
     s = schedule(Pipeline(["1/3", 2, 0.7], d=[1, 0.25], latency=[1, 0]), 12, Regime(overlap=[0, 0.5], buffers=0))
     events = [event for event in trace_events(s, unit) if event["ph"] == "X"]
-    for category, (begin, end) in {**spans, "transfer": ("sending", "sent")}.items():
+    for category, (begin, end) in {**spans, "transfer": ("send", "sent")}.items():
         found = sorted((e["args"]["m"], e["ts"], e["ts"] + e["dur"]) for e in events if e["cat"] == category)
         pairs = zip(getattr(s, begin).tolist(), getattr(s, end).tolist(), strict=True)
         expected = sorted(
@@ -238,6 +262,8 @@ def test_page():
     lines = page.splitlines()
     assert lines[0] == "3 stages, 3 micro-batches, blocking: makespan 18 ms"
     assert "█ service, ▒ sending, · starved, ─ transfer, a column is 0.5 ms" in lines
+    assert "times of each stage in ms" in lines
+    assert "times of each stage" not in timeline(*SMALL)
     rows = [line.split() for line in lines]
     assert ["0", "3", "6", "9", "0", "16.7", "%"] in rows
     assert ["1", "6", "3", "9", "0", "33.3", "%"] in rows
@@ -269,12 +295,60 @@ def test_json():
     """JSON holds every array of the schedule, the shares, and the knobs."""
     told = json.loads(timeline(*SMALL, "--json"))
     made = schedule(Pipeline([1, 2, 4], d=[2, 1]), 3, "blocking")
-    for kind in ("arrival", "start", "finish", "depart", "release", "sending", "sent"):
+    for kind in ("arrival", "start", "finish", "depart", "release", "send", "sent"):
         assert told[kind] == getattr(made, kind).tolist()
     assert (told["S"], told["M"], told["makespan"]) == (3, 3, 18)
     assert told["split"] == {name: getattr(made.split, name).tolist() for name in vars(made.split)}
     assert told["utilization"] == made.utilization.tolist()
     assert told["regime"]["overlap"] == 0
+    assert not told.keys() & told["split"].keys()
+
+
+@pytest.fixture
+def pipelines_file(tmp_path):
+    path = tmp_path / "two.yaml"
+    path.write_text(
+        "unit: min\npipelines: [{name: a, tau: [1, 2]}, {name: b, tau: [3, 1], d: [1]}]\n", encoding="utf-8"
+    )
+    return str(path)
+
+
+def test_a_pipeline_of_a_file(pipelines_file):
+    """``--pipeline`` picks one; the page has its name and the file's unit, and is otherwise that of the times."""
+    page = timeline(pipelines_file, "--pipeline", "b", "--regime", "blocking")
+    assert page.startswith("b: 2 stages, 8 micro-batches, blocking: makespan 33 min\n")
+    times = timeline("--tau", "3,1", "--d", "1", "--regime", "blocking")
+    assert page.splitlines()[1:6] == times.splitlines()[1:6]
+    assert timeline("hand_crafted", "--pipeline", "tied-bottlenecks").startswith("tied-bottlenecks: 4 stages, ")
+
+
+def test_the_only_pipeline_of_a_file_needs_no_name(tmp_path):
+    """A name from a file cannot move the cursor, nor its unit begin a formula in a figure."""
+    path = tmp_path / "one.yaml"
+    path.write_text('unit: "$x$"\npipelines: [{name: "a\\e[2J", tau: [1, 2]}]\n', encoding="utf-8")
+    assert timeline(str(path)).startswith("a [2J: 2 stages, 8 micro-batches, async: makespan 17 $x$\n")
+    timeline(str(path), "--out", str(tmp_path / "a.svg"))
+    assert "time [$x$]" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ([], "FILE: 2 pipelines; --pipeline with the name of one: 'a', 'b'\n"),
+        (["--pipeline", "c"], "--pipeline: 'c' is not in FILE; one of 'a', 'b'\n"),
+        (["--pipeline", "a", "--tau", "1"], "timeline: both FILE and times; FILE alone, or --tau, "),
+        (["--pipeline", "a", "--out", "a.json"], "unit: 'min' in FILE; --unit s, ms or us for a trace\n"),
+    ],
+)
+def test_a_file_and_what_does_not_go_with_it(flags, told, pipelines_file, monkeypatch, capsys, tmp_path):
+    """Which pipeline, or which unit a trace has, is asked for in one line."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["hpsim", "timeline", pipelines_file, *flags])
+    with pytest.raises(SystemExit) as end:
+        main()
+    out, err = capsys.readouterr()
+    assert (end.value.code, out) == (2, "")
+    assert err.startswith(f"error: {told}")
 
 
 def test_files(tmp_path):
@@ -292,7 +366,8 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        ([], "timeline: no --tau; for example: hpsim timeline --tau"),
+        ([], "timeline: neither FILE nor --tau; for example: hpsim timeline --tau"),
+        (["--tau", "1,2", "--pipeline", "a"], "--pipeline: --pipeline without FILE; "),
         (["--tau", "1,x"], "tau[1]: 'x' is not a number; "),
         (["--tau", "1,nan"], "tau[1]: 'nan' is not a finite number; "),
         (["--tau", ""], "tau[0]: an empty field; "),
@@ -308,7 +383,7 @@ def test_files(tmp_path):
         (["--tau", "1,2", "--regime", "rendezvous", "--buffers", "1"], "buffers: --buffers and --regime rendezvous, "),
         (["--tau", "1,2", "--regime", "blocking", "--channels", "1"], "channels: channels with overlap 0; "),
         (["--tau", "1,2", "--overlap", "1.5"], "overlap: "),
-        (["--tau", "1,2", "--overlap", "1,1"], "overlap: 2 values for 1 links; "),
+        (["--tau", "1,2", "--overlap", "1,1"], "overlap: 2 values for 1 link; "),
         (["--tau", "1,2", "--buffers", "-1"], "buffers: -1; "),
         (["--tau", "1,2", "--buffers", "1/2"], "buffers: 1/2; a whole number from 0, - for unlimited, "),
         (["--tau", "1,2", "--buffers", "1,2,3"], "buffers: 3 values for 2 stages; "),

@@ -169,7 +169,7 @@ def test_a_bare_name_finds_a_shipped_file(
 
 
 def test_a_missing_file_is_told_with_the_shipped_names() -> None:
-    with pytest.raises(SweepFileError, match="billion, hand_crafted, paper_fuzz, paper_fuzz_float64, phase_transition"):
+    with pytest.raises(SweepFileError, match="hand_crafted, links, paper_fuzz, paper_fuzz_float64, phase_transition"):
         find("paper_fuz", "sweeps")
     with pytest.raises(SweepFileError, match="hand_crafted, paper_clusters"):
         find("paper_cluster", "configs")

@@ -32,6 +32,12 @@ class Frames:
     run: Run
     selected: list[str] | None
 
+    def __repr__(self) -> str:
+        run, totals = self.run, self.run.totals
+        state = "unfinished" if run.unfinished else "complete"
+        size = f"{totals.configs:,} configurations, {totals.points:,} points, {totals.violations:,} violations"
+        return f"<Frames of {run.path}: {state}; {size}; tables {', '.join(run.tables)}>"
+
     @property
     def unit(self) -> str | None:
         """The unit of all times; None when the sweep does not say."""

@@ -22,6 +22,7 @@ ROWS_A_BATCH = 65_536
 ONLY_READS = (
     "a run is only read: one SELECT (or FROM, WITH, VALUES, DESCRIBE, SUMMARIZE) over configs, points, violations"
 )
+JOIN = "join with USING (config_id, S), for example FROM points JOIN configs USING (config_id, S)"
 _MEMORY = re.compile(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B", re.IGNORECASE)
 # As a subquery a statement cannot hold a WITH clause that writes; DuckDB counts such a statement as a SELECT otherwise.
 _CHECK = "EXPLAIN FROM (\n"
@@ -110,14 +111,20 @@ def _explained(run: Run, sql: str, said: dict[str, Any], offset: int) -> HpsimEr
             "a sweep with `record: points` keeps every configuration and point",
         )
     found = " ".join(_HINTS.split(message)[0].split()).rstrip(".!")
+    if found.startswith("Ambiguous reference") and {"configs", "points"} <= set(_named(run, sql)):
+        return HpsimError(place, found, JOIN)
     return HpsimError(place, found, f"the tables are {', '.join(run.tables)}" if missing else _columns(run, sql))
 
 
 def _columns(run: Run, sql: str) -> str:
     """The columns of the tables that ``sql`` names, or of all."""
-    named = [table for table in run.tables if re.search(rf"\b{table}\b", sql, re.IGNORECASE)] or run.tables
+    named = _named(run, sql) or run.tables
     listed = (f"{table}({', '.join(column.name for column in run.columns(table))})" for table in named)
     return f"the columns are {', '.join(listed)}"
+
+
+def _named(run: Run, sql: str) -> list[str]:
+    return [table for table in run.tables if re.search(rf"\b{table}\b", sql, re.IGNORECASE)]
 
 
 def _place(sql: str, position: int) -> str:

@@ -16,6 +16,30 @@ if TYPE_CHECKING:
     import duckdb
 
 
+KINDS = ("server", "credit", "window", "link")  # of resources, as in the columns critical_
+
+
+@dataclass(frozen=True)
+class KnobSummary:
+    """What a run says about one regime of knobs.
+
+    Attributes
+    ----------
+    name, against : str
+        The regime, and the one that it is compared with: the first with a closed form, or else the first of all.
+    ratio : list of dict or None
+        For each M: quantiles of T_name / T_against; None for the regime that others are compared with.
+    critical : list of dict
+        For each S: ``configs``, their ``mean_slope`` in the run's unit, and how many of them each kind of resource
+        decides, one entry for each of :data:`KINDS`.
+    """
+
+    name: str
+    against: str
+    ratio: list[dict[str, Any]] | None
+    critical: list[dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class Summary:
     """What :func:`summarise` found; the tables are None where the run did not record what they are made from.
@@ -34,6 +58,8 @@ class Summary:
         For each S and M: quantiles of T_gpipe / T - 1, with T the makespan in the regime ``gpipe_against``.
     gpipe_against : str
         The first of the run's regimes, in the order free, async, blocking, partial.
+    knobs : list of KnobSummary or None
+        One for each regime that the sweep gives by its knobs.
     """
 
     run: Run
@@ -42,6 +68,7 @@ class Summary:
     overlap_gain: list[dict[str, Any]] | None
     gpipe_overestimate: list[dict[str, Any]] | None
     gpipe_against: str
+    knobs: list[KnobSummary] | None
 
     def as_dict(self) -> dict[str, Any]:
         """The summary in plain JSON types, without the violations themselves."""
@@ -55,6 +82,7 @@ class Summary:
             "parts_lost": run.parts_lost,
             "arithmetic": run.sweep["arithmetic"],
             "regimes": run.regimes,
+            "claims": run.sweep["claims"],
             "unit": run.unit,
             **asdict(run.totals),
             "phase_transition": self.phase,
@@ -62,6 +90,7 @@ class Summary:
             "overlap_gain": self.overlap_gain,
             "gpipe_overestimate": self.gpipe_overestimate,
             "gpipe_overestimate_against": self.gpipe_against,
+            "knob_regimes": None if self.knobs is None else [asdict(regime) for regime in self.knobs],
         }
 
 
@@ -82,14 +111,26 @@ def summarise(path: str | Path) -> Summary:
     run = open_run(path)
     against = run.regimes[0]
     if "points" not in run.tables:
-        return Summary(run, None, None, None, None, against)
+        return Summary(run, None, None, None, None, against, None)
     with told_plainly(run.path), connect(run) as connection:
         gain = None
         if {"async", "blocking"} <= set(run.regimes):
             gain = quantiles(connection, "points", "T_blocking / T_async", ["S", "M"], around=1)
         excess = quantiles(connection, "points", f"T_gpipe / T_{against} - 1", ["S", "M"])
         bias = quantiles(connection, "configs", "bias", ["S"])
-        return Summary(run, phase_by_stages(connection), bias, gain, excess, against)
+        knobs = [_of_knobs(connection, run, name) for name in run.regimes if name not in run.closed_regimes]
+        return Summary(run, phase_by_stages(connection), bias, gain, excess, against, knobs)
+
+
+def _of_knobs(connection: duckdb.DuckDBPyConnection, run: Run, name: str) -> KnobSummary:
+    against = (run.closed_regimes or run.regimes)[0]
+    ratio = None if name == against else quantiles(connection, "points", f"T_{name} / T_{against}", ["M"], around=1)
+    counts = ", ".join(f"count(*) FILTER (critical_{name} LIKE '{kind}%') AS \"{kind}\"" for kind in KINDS)
+    found = connection.execute(
+        f"SELECT S, count(*) AS configs, favg(slope_{name}) AS mean_slope, {counts} FROM configs GROUP BY S ORDER BY S"
+    )
+    names = [column[0] for column in found.description]
+    return KnobSummary(name, against, ratio, [dict(zip(names, row, strict=True)) for row in found.fetchall()])
 
 
 def phase_by_stages(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:

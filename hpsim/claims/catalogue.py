@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +14,7 @@ from hpsim.claims.parse import parse
 from hpsim.claims.regimes import Regimes
 from hpsim.claims.tree import Statement, StatementError
 from hpsim.sweep.file.document import Document
-from hpsim.sweep.file.fields import MAX_STAGES, MicroBatches, Number, Part, refusal
+from hpsim.sweep.file.fields import MAX_STAGES, MicroBatches, Number, Part, refusal, shown
 from hpsim.sweep.file.validation import validated
 from hpsim.sweep.file.yaml_file import load
 
@@ -69,6 +69,16 @@ class Example(Part):
             ExamplePipeline(tau=self.tau, d=self.d, latency=self.latency)
         return self
 
+    def check_fit(self, statement: Statement) -> None:
+        """Refuse a point, at the key ``example``, that is none of ``statement``."""
+        if tuple(self.pipelines) != statement.pipelines:
+            allowed = "A and B" if len(statement.pipelines) == 2 else "tau, d and latency"
+            raise refusal(("example",), "not the pipelines of the statement", f"allowed: {allowed}")
+        if statement.uses_rho and self.rho is None:
+            raise refusal(("example",), "no rho", 'allowed: the overlapped share, for example rho: "1/2"')
+        if self.rho is not None and self.rho > 1:
+            raise refusal(("example", "rho"), f"found {shown(self.rho)}", "allowed: a share from 0 to 1")
+
     @property
     def pipelines(self) -> dict[str, ExamplePipeline]:
         """By name: ``""``, or ``A`` and ``B``."""
@@ -97,10 +107,7 @@ class Claim(Part):
         except StatementError as error:
             raise refusal(("statement",), f"{error.place}: {error.found}", error.allowed) from None
         if self.example is not None:
-            if tuple(self.example.pipelines) != parsed.pipelines:
-                raise refusal(("example",), "not the pipelines of the statement", "allowed: A and B, or tau alone")
-            if parsed.uses_rho and self.example.rho is None:
-                raise refusal(("example",), "no rho", "allowed: the overlapped share, for example rho: 1/2")
+            self.example.check_fit(parsed)
             if self.expect == "holds":
                 raise refusal(("example",), "a counterexample of what holds", "allowed: with expect: fails")
         return self
@@ -173,7 +180,8 @@ def claim(id_or_text: str, regimes: Mapping[str, Any] | None = None, relation: s
         data = {name: getattr(catalogued, name) for name in names if getattr(catalogued, name) is not None}
     else:
         if text.replace("-", "").replace("_", "").isalnum() and text[:1].islower():
-            _refuse_id(text, list(known))
+            found = f"{text[:40]} is neither a condition nor the id of a claim"
+            raise StatementError("statement", found, nearest_ids(text))
         parse(text, tuple(regimes or ()), relation)
         data = {"id": "statement", "title": text, "source": "given as text", "statement": text}
     before: Given = data.pop("given", Given())
@@ -183,8 +191,7 @@ def claim(id_or_text: str, regimes: Mapping[str, Any] | None = None, relation: s
     return validated(Claim, Document("statement", data | {"given": given}))
 
 
-def _refuse_id(word: str, known: list[str]) -> None:
-    close = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}? " if close else ""
-    allowed = f"{hint}allowed: a condition, or one of {', '.join(known)}"
-    raise StatementError("statement", f"{word[:40]} is neither a condition nor the id of a claim", allowed)
+def nearest_ids(word: str, more: Iterable[str] = ()) -> str:
+    """What to say of an id that there is not: the nearest three of those that there are, else where to see them."""
+    close = difflib.get_close_matches(word.lower(), dict.fromkeys([*more, *catalogue()]), n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else "see hpsim claims"

@@ -207,19 +207,22 @@ def decide(
     systems: Mapping[str, System],
     M: FloatNumber,
     rho: FloatNumber | None,
-    n: int,
+    shape: int | tuple[int, ...],
     margins: bool = True,
+    algebra: FloatAlgebra | None = None,
 ) -> FloatDecision:
-    """The statement at ``n`` points; where it is undefined, ``truth`` and ``margin`` mean nothing."""
+    """The statement at points of this shape; where it is undefined, ``truth`` and ``margin`` mean nothing.
+
+    ``algebra`` is a fresh one of a subclass, which then says whether margins are wanted.
+    """
+    algebra = algebra or FloatAlgebra(margins)
     with np.errstate(all="ignore"):
-        algebra = FloatAlgebra(margins)
         term = evaluate(statement, systems, M, rho, algebra)
     condition: FloatCondition = term.value
     near = algebra.doubt if condition.near is None else algebra.doubt | condition.near
-    margin = None if condition.margin is None else np.broadcast_to(condition.margin, n)
-    return FloatDecision(
-        np.broadcast_to(condition.truth, n), np.broadcast_to(term.domain, n), np.broadcast_to(near, n), margin
-    )
+    margin = None if condition.margin is None else np.broadcast_to(condition.margin, shape)
+    truth, domain, doubtful = (np.broadcast_to(part, shape) for part in (condition.truth, term.domain, near))
+    return FloatDecision(truth, domain, doubtful, margin)
 
 
 def _margin(operation: str, a: Array, b: Array) -> Array:

@@ -22,6 +22,7 @@ from hpsim.exact import exact
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, makespans
 from hpsim.regime import Regime, named
+from hpsim.throughput_terms import resources
 
 MOST_MICROBATCHES = 4096
 """Makespans of more micro-batches than this, and than the points have, are left undefined in lanes."""
@@ -108,18 +109,10 @@ class LanePipeline:
         tau, d, latency = self.times.tau, self.times.d, self.times.latency
         if not knobs.communication:
             d = latency = np.zeros_like(d)
-        held = tau.copy()
-        held[:, :-1] += (1.0 - overlap) * d
-        terms = [self._term(held[:, s], unit, 1) for s in range(self.S)]
-        for s, places in enumerate(knobs.buffers_of(self.S)[1:]):
-            if places is not None:
-                terms.append(self._term(d[:, s] + latency[:, s] + held[:, s + 1], unit, places + 1))
-        for s, channels in enumerate(knobs.channels_of(self.S - 1)):
-            if channels is not None:
-                terms.append(self._term(d[:, s], unit, channels))
-        if knobs.window is not None:
-            around = tau.sum(axis=1) + d.sum(axis=1) + latency.sum(axis=1) + float(knobs.feedback)
-            terms.append(self._term(around, unit, knobs.window))
+        by_stage = (list(lanes.swapaxes(0, 1)) for lanes in (tau, d, latency, (1.0 - overlap) * d))
+        service, transfer, travel, hold = by_stage
+        limits = resources(service, transfer, travel, hold, float(knobs.feedback), knobs)
+        terms = [self._term(time, unit, count) for _, _, time, count in limits]
         largest: Number = QuotientAlgebra(margins=False).largest(terms)
         return largest
 

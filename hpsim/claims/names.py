@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, NoReturn, cast
 
 from hpsim.claims import tree
-from hpsim.claims.tree import BUILT_IN_REGIMES, Node
+from hpsim.claims.tree import Node
 from hpsim.claims.words import (
     CALLS,
     FORMS,
@@ -23,6 +23,7 @@ from hpsim.claims.words import (
     shortened,
     unknown,
 )
+from hpsim.regime import NAMES as REGIMES
 
 
 class Place(NamedTuple):
@@ -52,7 +53,7 @@ class Names:
     def __init__(self, line: str, start: int, regimes: Sequence[str]) -> None:
         self.line = line
         self.start = start
-        self.regimes = tuple(dict.fromkeys((*BUILT_IN_REGIMES, *regimes)))
+        self.regimes = tuple(dict.fromkeys((*REGIMES, *regimes)))
         self.prefixed = False
         self.bare_at: int | None = None
         self.bare_name = ""

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hpsim.claims import tree
-from hpsim.claims.evaluate import System, evaluate
+from hpsim.claims import float_algebra, tree
+from hpsim.claims.evaluate import System
 from hpsim.claims.float_algebra import FloatAlgebra, FloatCondition, FloatDecision, FloatNumber
 from hpsim.claims.tree import Statement
 
@@ -148,14 +148,8 @@ def decide(
     margins: bool = True,
 ) -> FloatDecision:
     """The statement at points of this shape, as :func:`hpsim.claims.float_algebra.decide` with fewer doubts."""
-    algebra = QuotientAlgebra(margins) if needs_quotients(statement) else FloatAlgebra(margins)
-    with np.errstate(all="ignore"):
-        term = evaluate(statement, systems, M, rho, algebra)
-    condition: FloatCondition = term.value
-    near = algebra.doubt if condition.near is None else algebra.doubt | condition.near
-    margin = None if condition.margin is None else np.broadcast_to(condition.margin, shape)
-    truth, domain, doubtful = (np.broadcast_to(part, shape) for part in (condition.truth, term.domain, near))
-    return FloatDecision(truth, domain, doubtful, margin)
+    algebra = QuotientAlgebra(margins) if needs_quotients(statement) else None
+    return float_algebra.decide(statement, systems, M, rho, shape, margins, algebra)
 
 
 def as_float(count: Number) -> FloatNumber:

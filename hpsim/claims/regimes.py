@@ -6,8 +6,8 @@
       tight: {overlap: 0, buffers: {integers: [0, 2]}}
       roomy: {like: tight, buffers: +1}
 
-Each is a :class:`~hpsim.sweep.file.regimes.KnobRegime`, so that a sweep can take them over as they are. A count with a
-distribution is a :class:`~hpsim.sweep.file.regimes.Draw`; a regime that is ``like`` another shares its draws.
+Each is a :class:`~hpsim.sweep.file.knob_regime.KnobRegime`, so that a sweep can take them over as they are. A count
+with a distribution is a :class:`~hpsim.sweep.file.knob_regime.Draw`; regimes that are ``like`` another share its draws.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from hpsim.claims.tree import StatementError
 from hpsim.regime import Regime
 from hpsim.sweep.file.distribution import Distribution
 from hpsim.sweep.file.fields import refusal, shown
-from hpsim.sweep.file.regimes import KNOBS, Draw, KnobRegime, RegimeForm
+from hpsim.sweep.file.knob_regime import KNOBS, Draw, KnobRegime
+from hpsim.sweep.file.regimes import RegimeForm
 from hpsim.sweep.file.validation import nearest
 
 

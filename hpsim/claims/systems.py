@@ -129,7 +129,7 @@ class ExactPipeline:
             return self.regimes[name]
         if name == "partial":
             self._share(name)
-        return Regime(overlap=0, buffers=0) if name == "rendezvous" else named(name, self.rho)
+        return named(name, self.rho)
 
 
 def _share(overlap: object) -> Fraction | list[Fraction]:

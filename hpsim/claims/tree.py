@@ -17,7 +17,6 @@ from typing import Literal
 from hpsim.errors import HpsimError
 
 Type = Literal["number", "vector", "condition", "vector condition"]
-BUILT_IN_REGIMES = ("free", "async", "blocking", "partial", "rendezvous")
 GPIPE = "gpipe"
 """The name under which the classic formula ``(S+M-1)·tau_max`` stands among the makespans; it is no regime."""
 

@@ -6,11 +6,12 @@ import difflib
 from collections.abc import Iterable
 from typing import NoReturn
 
-from hpsim.claims.tree import BUILT_IN_REGIMES, GPIPE, StatementError
+from hpsim.claims.tree import GPIPE, StatementError
+from hpsim.regime import NAMES as REGIMES
 
 SHARED = ("M", "rho")
 VECTORS = ("tau", "d", "latency")
-MAKESPANS = tuple(f"T_{name}" for name in (*BUILT_IN_REGIMES, GPIPE))
+MAKESPANS = tuple(f"T_{name}" for name in (*REGIMES, GPIPE))
 SHORTHANDS = ("tau_max", "sigma_max")
 OF_A_REGIME = ("T", "slope", "law")
 FUNCTIONS = ("max", "min", "sum", "abs", "all", "any", "count", "implies", "iff")

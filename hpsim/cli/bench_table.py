@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from hpsim.cli.page import page_console, page_text
 
 if TYPE_CHECKING:
     from hpsim.bench.figures import Comparison, Report, Section
@@ -21,19 +21,17 @@ _VERDICTS = {True: Text("met", "green"), False: Text("not met", "bold red"), Non
 
 def page(report: Report) -> str:
     """The report as text, with colours only on a terminal."""
-    terminal = sys.stdout.isatty()
-    console = Console(
-        highlight=False, markup=False, emoji=False, force_terminal=terminal, width=None if terminal else _PIPED_WIDTH
-    )
+    console = page_console(_PIPED_WIDTH)
     with console.capture() as capture:
         for line in _machine(report):
             console.print(line)
         for section in report.sections:
             console.print(Text(section.title, "bold"))
             console.print(Text(section.how, "dim"))
-            console.print(_table(section))  # with an empty line above and below
-        console.print(f"{sum(report.verdicts)} of {len(report.verdicts)} targets met")
-    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
+            console.print(_table(section, judged=not report.quick))  # with an empty line above and below
+        if not report.quick:
+            console.print(f"{sum(report.verdicts)} of {len(report.verdicts)} targets met")
+    return page_text(capture)
 
 
 def _machine(report: Report) -> Iterator[str]:
@@ -46,14 +44,16 @@ def _machine(report: Report) -> Iterator[str]:
         yield "--quick: tiny sizes, which show that everything runs; the figures mean little"
 
 
-def _table(section: Section) -> Table:
+def _table(section: Section, judged: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     table.add_column("case", overflow="fold")
     for name in ("measured", "beside", "ratio", "must be"):
         table.add_column(name, justify="right")
-    table.add_column("")
+    if judged:
+        table.add_column("")
     for row in section.comparisons:
-        table.add_row(row.what, quantity(row.figure.value, row.figure.unit), *_beside(row), _VERDICTS[row.met])
+        cells = (row.what, quantity(row.figure.value, row.figure.unit), *_beside(row))
+        table.add_row(*cells, *([_VERDICTS[row.met]] if judged else []))
     return table
 
 

@@ -7,14 +7,24 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpsim.cli.pipeline_options import knob_options, read_count, read_number, read_regime, read_times
+from hpsim.cli.pipeline_options import (
+    pipelines_from,
+    read_count,
+    read_number,
+    read_regime,
+    regime_in_words,
+    regime_options,
+)
 from hpsim.errors import PipelineError
 from hpsim.pipeline import Pipeline
 from hpsim.regime import Regime
+
+if TYPE_CHECKING:
+    from hpsim.cli.calc_table import Compared
 
 _SHARE = "a share from 0 (blocking) to 1 (fully overlapped), for example 0.8"
 _MAKESPAN = "a makespan of at least 0, for example 42.5"
@@ -33,7 +43,7 @@ _EXAMPLE = "for example: hpsim calc --tau 1.13,2.90,2.62 --M 8"
     "--rho", metavar="SHARE", default="1.0", show_default=True, help="Overlap ratio of the linear blend, 0 to 1."
 )
 @click.option("--measured", metavar="T", help="A measured makespan: adds the overlap ratio it implies.")
-@knob_options
+@regime_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: one object, or a list of objects for FILE.")
 def calc(
     file: str | None,
@@ -49,10 +59,11 @@ def calc(
     """Makespans, bias, bottleneck and slack of one pipeline, or of each pipeline in FILE.
 
     FILE is a pipelines file in YAML, or the bare name of one that ships with hpsim, such as hand_crafted. Times share
-    one unit; numbers are read exactly: 0.1 and 1/10 are the same. Any of --overlap, --buffers, --channels, --window and
-    --feedback makes a regime, and adds its makespan, its bottleneck, and what to improve first.
+    one unit; numbers are read exactly: 0.1 and 1/10 are the same. Any of --regime, --overlap, --buffers, --channels,
+    --window and --feedback makes a regime, and adds its makespan, its bottleneck, and what to improve first. Several
+    pipelines are compared at the end.
     """
-    entries = _from_file(file, tau, d, latency) if file is not None else _from_flags(tau, d, latency)
+    entries = pipelines_from("calc", _EXAMPLE, file, tau, d, latency)
     count, share = read_count("M", M), read_number("rho", rho, _SHARE)
     makespan = None if measured is None else read_number("measured", measured, _MAKESPAN)
     regime = read_regime(**knobs) if any(text is not None for text in knobs.values()) else None
@@ -66,14 +77,31 @@ def calc(
     if as_json:
         _print_json(results, as_list=file is not None)
     else:
-        from hpsim.cli.calc_table import report
+        _print_pages(results, share, regime)
 
-        for number, result in enumerate(results):
-            click.echo(f"\n{report(result, share)}" if number else report(result, share))
-            if regime is not None:
-                from hpsim.cli.calc_regime_table import section
 
-                click.echo(f"\n{section(regime, result['regime'])}")
+def _print_pages(results: Iterable[dict[str, Any]], rho: Fraction, regime: Regime | None) -> None:
+    """A page for each pipeline, with the section of its regime, and a comparison where there are several."""
+    from hpsim.cli.calc_table import compared, comparison, report
+
+    rows: list[Compared] = []
+    for result in results:
+        click.echo(f"\n{report(result, rho)}" if rows else report(result, rho))
+        if regime is not None:
+            from hpsim.cli.calc_regime_table import section
+
+            click.echo(f"\n{section(regime, result['regime'])}")
+        if "name" in result:
+            rows.append(compared(result))
+    if len(rows) > 1:
+        click.echo(f"\n{comparison(rows, _heading(result, regime))}")
+
+
+def _heading(result: dict[str, Any], regime: Regime | None) -> str:
+    """What the rows of the comparison have in common with ``result``."""
+    where = "" if regime is None else f" in the regime {regime_in_words(regime)}"
+    unit = f", times in {result['unit']}" if result["unit"] else ""
+    return f"compared{where}: {result['M']:,} micro-batch{'' if result['M'] == 1 else 'es'}{unit}"
 
 
 def _results(
@@ -104,30 +132,6 @@ def _print_json(results: Iterable[dict[str, Any]], as_list: bool) -> None:
         click.echo(before + (textwrap.indent(text, "  ") if as_list else text), nl=False)
         before = ",\n"
     click.echo("\n]" if as_list else "")
-
-
-def _from_flags(tau: str | None, d: str | None, latency: str | None) -> list[tuple[dict[str, Any], Pipeline]]:
-    if tau is None:
-        raise PipelineError("calc", "neither FILE nor --tau", _EXAMPLE)
-    return [({}, Pipeline(read_times("tau", tau) or [], read_times("d", d), read_times("latency", latency)))]
-
-
-def _from_file(file: str, tau: str | None, d: str | None, latency: str | None) -> list[tuple[dict[str, Any], Pipeline]]:
-    if any(times is not None for times in (tau, d, latency)):
-        raise PipelineError("calc", "both FILE and times", f"FILE alone, or --tau, --d and --latency; {_EXAMPLE}")
-    if not file.strip():
-        raise PipelineError("FILE", "an empty name", "a pipelines file, or the name of a shipped one: hand_crafted")
-    from hpsim.sweep.file.pipelines_file import load_pipelines
-
-    loaded = load_pipelines(file)
-    unit = loaded.unit if "unit" in loaded.model_fields_set else None  # the file's own word, or none
-    return [
-        (
-            {"name": entry.name, "unit": unit, "stages": list(entry.stages), "note": entry.note},
-            entry.pipeline(),
-        )
-        for entry in loaded.pipelines
-    ]
 
 
 def _compare(pipeline: Pipeline, M: int, measured: Fraction) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, fields
 from typing import Any
 
 from hpsim.errors import PipelineError, RegimeError
@@ -39,7 +40,7 @@ def in_regime(pipeline: Pipeline, regime: Regime, M: int) -> dict[str, Any]:
     """Makespan, throughput, bottlenecks and improvements, in exact numbers; None for what is unlimited."""
     found = throughput(pipeline, regime)
     return {
-        **{knob: _listed(getattr(regime, knob)) for knob in ("overlap", "buffers", "channels", "window", "feedback")},
+        **{knob.name: _listed(getattr(regime, knob.name)) for knob in fields(regime)},
         "T": makespan(pipeline, regime, M),
         "slope": found.slope,
         "throughput": found.rate,
@@ -47,16 +48,7 @@ def in_regime(pipeline: Pipeline, regime: Regime, M: int) -> dict[str, Any]:
         "cycle": [str(arc.source) for arc in found.cycle],
         "bottlenecks": [term.name for term in found.bottlenecks],
         "terms": [{"name": term.name, "slope": term.slope, "words": str(term)} for term in found.terms],
-        "improvements": [
-            {
-                "parameter": change.parameter,
-                "value": change.value,
-                "until": change.until,
-                "slope": change.slope,
-                "then": change.then,
-            }
-            for change in found.improvements
-        ],
+        "improvements": [asdict(change) for change in found.improvements],
     }
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from hpsim.cli.calc_table import aligned
+from hpsim.cli.page import page_console, page_text
 from hpsim.cli.pipeline_options import regime_in_words
 from hpsim.regime import Regime
 from hpsim.throughput_terms import shown
@@ -24,16 +23,13 @@ _EVENTS = 8  # of a cycle
 
 def section(regime: Regime, result: dict[str, Any]) -> str:
     """The section as text, with colours only on a terminal; ``result`` is that of ``in_regime``."""
-    terminal = sys.stdout.isatty()
-    console = Console(
-        highlight=False, markup=False, emoji=False, force_terminal=terminal, width=None if terminal else _PIPED_WIDTH
-    )
+    console = page_console(_PIPED_WIDTH)
     with console.capture() as capture:
         console.print(Text(f"in the regime: {regime_in_words(regime)}", style="bold"))
         console.print(_facts(result))
         for part in _changes(result):
             console.print(part)
-    text = "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
+    text = page_text(capture)
     return text.replace("→", "->").replace("…", "...") if console.options.ascii_only else text
 
 
@@ -69,10 +65,11 @@ def _changes(result: dict[str, Any]) -> Iterator[Table | Text]:
         table.add_column(name, justify="left" if name in ("improve first", "then binds") else "right", no_wrap=True)
     slopes = aligned([change["slope"] for change in changes[:_ROWS]])
     for change, slope in zip(changes, slopes, strict=False):
-        name = f"{change['parameter']}{'' if '[' in change['parameter'] else _ALIKE.get(change['parameter'], '')}"
+        name = change["parameter"] + _ALIKE.get(change["parameter"], "")
         gain = _gain(result["slope"], change["slope"])
         table.add_row(name, shown(change["value"]), shown(change["until"]), slope, gain, change["then"])
     yield table
+    yield Text("until: how far the change pays; from there on another resource binds (then binds)")
     if len(changes) > _ROWS:
         yield Text(f"and {len(changes) - _ROWS} more, in --json")
 
@@ -81,4 +78,9 @@ _ALIKE = {"buffers": " of all stages", "channels": " of all links", "overlap": "
 
 
 def _gain(slope: Fraction, after: Fraction) -> str:
-    return f"{100 * float(slope / after - 1):+.1f} %" if after else "unlimited"
+    if not after:
+        return "unlimited"
+    times = slope / after
+    if times < 100:
+        return f"{100 * float(times - 1):+.1f} %"
+    return f"{float(times):.3g} times" if times < 10**300 else "beyond float64"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hpsim.cli.page import page_console, page_text
+from hpsim.cli.pipeline_options import printable
 from hpsim.exact import Number
 
 _PIPED_WIDTH = 200  # a pipe has no width; nothing here should wrap
@@ -21,25 +21,56 @@ _LISTED = 5  # names in a sentence
 
 def report(result: dict[str, Any], rho: Fraction) -> str:
     """The page of one pipeline as text, with colours only on a terminal; ``result`` is that of ``Pipeline.analyze``."""
-    terminal = sys.stdout.isatty()
-    console = Console(
-        highlight=False, markup=False, emoji=False, force_terminal=terminal, width=None if terminal else _PIPED_WIDTH
-    )
+    console = page_console(_PIPED_WIDTH)
     with console.capture() as capture:
         console.print(Text(_title(result), style="bold"))
         if result.get("note"):
-            console.print(Text(_printable(result["note"])))
+            console.print(Text(printable(result["note"])))
         for part in (_makespans(result, rho), *_facts(result), _stages(result)):
             console.print(part)
-    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
+    return page_text(capture)
+
+
+Compared = tuple[str, dict[str, tuple[Number, Number, str]]]
+"""A pipeline's name; regime → makespan, time per micro-batch, and what decides it."""
+
+
+def compared(result: dict[str, Any]) -> Compared:
+    """What the comparison keeps of ``result``: its regime, or async and blocking where it has none."""
+    if "regime" in result:
+        told = result["regime"]
+        return result["name"], {"": (told["T"], told["slope"], told["critical"])}
+    return result["name"], {
+        "async": (result["T_async"], result["tau_max"], _stage_list(result["bottleneck_async"])),
+        "blocking": (result["T_block"], result["sigma_max"], _stage_list(result["bottleneck_blocking"])),
+    }
+
+
+def comparison(rows: Sequence[Compared], heading: str) -> str:
+    """A table of one row for each pipeline of a file, as text, with colours only on a terminal."""
+    columns: list[tuple[str, Iterable[str]]] = [("pipeline", [printable(name) for name, _ in rows])]
+    for regime in rows[0][1]:
+        makespans, slopes, deciding = zip(*(told[regime] for _, told in rows), strict=True)
+        columns.append((f"{regime}\nmakespan".lstrip(), aligned(makespans)))
+        columns.append(("per\nmicro-batch", aligned(slopes)))
+        columns.append(("decided by", deciding))
+    table = _table(*(name for name, _ in columns), left=("pipeline", "decided by"))
+    for row in zip(*(cells for _, cells in columns), strict=True):
+        table.add_row(*row)
+    console = page_console(_PIPED_WIDTH)
+    with console.capture() as capture:
+        console.print(Text(printable(heading), style="bold"))
+        console.print(table)
+    text = page_text(capture)
+    return text.replace("→", "->") if console.options.ascii_only else text
 
 
 def _title(result: dict[str, Any]) -> str:
     size = f"{_counted(result['S'], 'stage')}, {_counted(result['M'], 'micro-batch', 'micro-batches')}"
     if "name" not in result:
         return size
-    unit = f", times in {_printable(result['unit'])}" if result["unit"] else ""
-    return f"{_printable(result['name'])}: {size}{unit}"
+    unit = f", times in {printable(result['unit'])}" if result["unit"] else ""
+    return f"{printable(result['name'])}: {size}{unit}"
 
 
 def _makespans(result: dict[str, Any], rho: Fraction) -> Table:
@@ -96,7 +127,7 @@ def _stages(result: dict[str, Any]) -> Table:
     stages = result["S"]
     columns: list[tuple[str, Iterable[str]]] = [("stage", map(str, range(stages)))]
     if result.get("stages"):
-        columns.append(("name", [_printable(name) for name in result["stages"]]))
+        columns.append(("name", [printable(name) for name in result["stages"]]))
     columns.append(("tau", aligned(result["tau"])))
     columns.append(("busy", [f"{100 * float(share):.1f} %" for share in result["utilization"]]))
     if stages > 1:
@@ -177,8 +208,3 @@ def _decimals(number: float) -> int:
 
 def _counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
-
-
-def _printable(text: str) -> str:
-    """Names from a file, without what would move the cursor."""
-    return "".join(character if character.isprintable() else " " for character in text)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hpsim.cli.statement_words import in_flow_style
 from hpsim.cli.sweep import json_option
 from hpsim.errors import HpsimError
 
@@ -26,11 +29,11 @@ _WHOLE_WORDS: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": F
 @click.option("--language", is_flag=True, help="Print the reference page of the statement language, in Markdown.")
 @json_option
 def claims(claim_id: str | None, language: bool, as_json: bool) -> None:
-    """List the claims that come with hpsim: id, whether it holds, source, title and statement; with ID one, in full.
+    """List the claims that come with hpsim: id, whether it holds, source, what it says; with ID one, in full.
 
     Their ids can be given to `hpsim search`, `hpsim prove`, `hpsim verify --claims` and to sweeps.
     """
-    from hpsim.claims.catalogue import catalogue, language_reference
+    from hpsim.claims.catalogue import catalogue, language_reference, nearest_ids
 
     if language:
         if claim_id is not None or as_json:
@@ -44,7 +47,7 @@ def claims(claim_id: str | None, language: bool, as_json: bool) -> None:
         click.echo(text)
         return
     if claim_id not in known:
-        raise HpsimError("claims", *_unknown(claim_id, list(known)))
+        raise HpsimError("claims", f"no claim has the id {claim_id[:40]!r}", nearest_ids(claim_id))
     claim = known[claim_id]
     click.echo(json.dumps(as_data(claim), indent=2) if as_json else "\n".join(_in_full(claim)))
 
@@ -75,13 +78,32 @@ def as_data(claim: Claim) -> dict[str, Any]:
 
 
 def table(listed: Sequence[Claim]) -> Iterator[str]:
-    """Id, expectation and source, below them title and statement; at most 100 columns wide."""
+    """Id, expectation and source, below them title, statement and what is given; last how many there are.
+
+    At most 100 columns wide; ids are bold on a terminal.
+    """
     width = max(len(claim.id) for claim in listed)
     yield f"{'id':<{width}}  expect  source"
     for claim in listed:
-        yield f"{claim.id:<{width}}  {claim.expect:<6}  {claim.source}"
-        for words in (claim.title, " ".join(claim.parsed.text.split())):
+        yield f"{_bold(claim.id)}{'':<{width - len(claim.id)}}  {claim.expect:<6}  {claim.source}"
+        for words in (claim.title, " ".join(claim.parsed.text.split()), *_given_in_one(claim)):
             yield from textwrap.wrap(words, _WIDTH, initial_indent=_BELOW, subsequent_indent=_BELOW, **_WHOLE_WORDS)
+        yield ""
+    failing = sum(claim.expect == "fails" for claim in listed)
+    yield f"{len(listed)} claims: {len(listed) - failing} expected to hold, {failing} to fail"
+    yield "hpsim claims ID shows one in full"
+
+
+def _given_in_one(claim: Claim) -> Iterator[str]:
+    """``given tight: {overlap: 0}, roomy: {like: tight, buffers: +1}``, where anything is."""
+    given = list(_given(as_data(claim)["given"]))
+    if given:
+        yield f"given {', '.join(given)}"
+
+
+def _bold(text: str) -> str:
+    plain = not sys.stdout.isatty() or os.environ.get("TERM") == "dumb" or os.environ.get("NO_COLOR")
+    return text if plain else click.style(text, bold=True)
 
 
 def _in_full(claim: Claim) -> Iterator[str]:
@@ -89,12 +111,17 @@ def _in_full(claim: Claim) -> Iterator[str]:
     for name in ("id", "title", "source", "statement", "expect", "invariant", "note"):
         if data[name] is not None:
             yield from _entry(name, data[name])
-    if "relation" in data["given"]:
-        yield from _entry("given", f"A and B: {data['given']['relation']}")
-    for name, knobs in data["given"].get("regimes", {}).items():
-        yield from _entry("given", f"{name}: {_flow(knobs)}")
+    for words in _given(data["given"]):
+        yield from _entry("given", words)
     if data["example"] is not None:
-        yield from _entry("example", _flow(data["example"])[1:-1])
+        yield from _entry("example", in_flow_style(data["example"])[1:-1])
+
+
+def _given(given: dict[str, Any]) -> Iterator[str]:
+    if "relation" in given:
+        yield f"A and B: {given['relation']}"
+    for name, knobs in given.get("regimes", {}).items():
+        yield f"{name}: {in_flow_style(knobs)}"
 
 
 def _entry(name: str, words: str) -> list[str]:
@@ -102,20 +129,5 @@ def _entry(name: str, words: str) -> list[str]:
     return textwrap.wrap(f"{name:<{_LABEL}}{words}", _WIDTH, subsequent_indent=indent, **_WHOLE_WORDS)
 
 
-def _flow(value: Any) -> str:
-    """In the flow style of YAML."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{name}: {_flow(entry)}' for name, entry in value.items())}}}"
-    return f"[{', '.join(map(_flow, value))}]" if isinstance(value, list) else str(value)
-
-
 def _knobs(written: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return {knob: value for knob, value in written if knob != "name"}
-
-
-def _unknown(name: str, known: list[str]) -> tuple[str, str]:
-    import difflib
-
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}? " if close else ""
-    return f"no claim has the id {name[:40]!r}", f"{hint}any of {', '.join(known)}"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hpsim.cli.page import page_console, page_text
 from hpsim.logs import Assembly, RequestLog, Summary
 from hpsim.logs.assemble import caution
 from hpsim.logs.bootstrap import LEVEL, MANY, Bootstrap, Estimate
@@ -26,10 +26,7 @@ _MAKESPANS = {
 
 def report(log: RequestLog, summary: Summary, made: Assembly | None) -> str:
     """The page as text, with colours only on a terminal."""
-    terminal = sys.stdout.isatty()
-    console = Console(
-        highlight=False, markup=False, emoji=False, force_terminal=terminal, width=None if terminal else _PIPED_WIDTH
-    )
+    console = page_console(_PIPED_WIDTH)
     parts = [_account(log), _groups(summary), _totals(log, summary)]
     if made is not None:
         parts.append(_pipeline(made, summary.bootstrap))
@@ -38,7 +35,7 @@ def report(log: RequestLog, summary: Summary, made: Assembly | None) -> str:
             for line in part:
                 console.print(line)
             console.print()
-    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
+    return page_text(capture)
 
 
 def _account(log: RequestLog) -> Iterator[RenderableType]:

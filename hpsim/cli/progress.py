@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -19,11 +20,31 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 10.0
 
 
+def bar_is_shown() -> bool:
+    """Whether stderr is a terminal on which a line can be drawn again."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def plain_bar() -> Iterator[Callable[..., None]]:
+    """A bar on stderr, and a function that updates it: ``total``, ``completed``, ``description``."""
+    from rich import progress as rich_progress
+    from rich.console import Console
+
+    bar = rich_progress.Progress(
+        rich_progress.BarColumn(bar_width=24),
+        rich_progress.TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        yield partial(bar.update, bar.add_task("starting", total=None))
+
+
 @contextmanager
 def progress_on_stderr(name: str) -> Iterator[Callable[[Progress], None]]:
     """A function that shows the progress of the run ``name``; the bar disappears when the block ends."""
-    on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    with _bar(name) if on_terminal else _lines(name) as show:
+    with _bar(name) if bar_is_shown() else _lines(name) as show:
         yield show
 
 

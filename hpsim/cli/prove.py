@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpsim.cli.exits import COUNTEREXAMPLE
+from hpsim.cli.exits import COUNTEREXAMPLE, stopped_by
 from hpsim.cli.options import WHOLE
 from hpsim.cli.statement_options import read_claim, statement_options
-from hpsim.cli.statement_words import point_in_words, sides_in_words
+from hpsim.cli.statement_words import in_flow_style, point_in_words, sides_in_words
 from hpsim.cli.words import counted
 from hpsim.errors import HpsimError
 
@@ -27,7 +28,7 @@ UNDECIDED = 3
 @statement_options
 @click.option("--stages", type=WHOLE, metavar="K", help="Stages to go to, where the proof takes a bound.")
 @click.option("--microbatches", type=WHOLE, metavar="N", help="Micro-batches to go to, where it takes a bound.")
-@click.option("--seconds", type=float, default=30, show_default=True, metavar="T", help="Time limit in all.")
+@click.option("--seconds", type=float, default=30, show_default=True, metavar="T", help="Time limit in all, about.")
 @click.option(
     "--smt",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -53,14 +54,22 @@ def prove(
 
     hpsim prove "T_blocking <= T_async + (M-1)*max(d)"
 
-    Exit code 0: proved, in the bounds that are said; 1: refuted; 2: wrong input; 3: undecided.
+    Exit code 0: proved, in the bounds that are said; 1: refuted; 2: wrong input; 3: undecided; 130, 143: stopped
+    by Ctrl-C, by SIGTERM.
     """
     claim = read_claim(statement, regimes, relation)
     if smt is not None and not smt.parent.is_dir():
         raise HpsimError(f"--smt {smt}", "its folder does not exist", "a file in a folder that exists")
     from hpsim.conjecture.prove.prove import prove as verdict_on
+    from hpsim.conjecture.prove.smt import check_installed
+    from hpsim.conjecture.solver import stoppable_solver
 
-    verdict = verdict_on(claim, seconds=seconds, stages=stages, microbatches=microbatches)
+    check_installed()
+    try:
+        with stoppable_solver():
+            verdict = verdict_on(claim, seconds=seconds, stages=stages, microbatches=microbatches)
+    except KeyboardInterrupt:
+        stopped_by(signal.SIGINT, "nothing is decided")
     if smt is not None:
         _export(verdict, smt)
     click.echo(json.dumps(_as_data(verdict), indent=2) if as_json else "\n".join(_lines(verdict)))
@@ -75,7 +84,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         sides = sides_in_words(question.decide(example))
         yield f"refuted   {point_in_words(question.pipelines, example)}     {sides}".rstrip()
         for name, knobs in _regimes(verdict).items():
-            yield f"          {name} = {_flow(knobs)}"
+            yield f"          {name} = {in_flow_style(knobs)}"
         return
     if verdict.status == "undecided":
         yield f"undecided {verdict.reason}"
@@ -83,7 +92,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     yield f"proved    for {verdict.bounds}: {verdict.method} ({counted(len(verdict.lemmas), 'lemma')}, z3)"
     yield f"          assuming {', '.join(verdict.assumptions)}"
     if verdict.reason:
-        yield f"          no further: {verdict.reason}"
+        yield f"          {verdict.reason}"
 
 
 def _as_data(verdict: Verdict) -> dict[str, Any]:
@@ -112,10 +121,6 @@ def _regimes(verdict: Verdict) -> dict[str, Any]:
     assert verdict.counterexample is not None
     regimes: dict[str, Any] = as_data(verdict.counterexample).get("given", {}).get("regimes", {})
     return regimes
-
-
-def _flow(knobs: dict[str, Any]) -> str:
-    return f"{{{', '.join(f'{name}: {value}' for name, value in knobs.items())}}}"
 
 
 def _export(verdict: Verdict, path: Path) -> None:

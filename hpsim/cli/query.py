@@ -38,7 +38,8 @@ _PIPED_WIDTH = 100_000  # a pipe has no width: nothing is folded or cut
 def query(folder: Path, sql: str, form: str | None, out: Path | None, memory: str) -> None:
     """Ask the run folder RUN, finished or not, in SQL (DuckDB's): one statement that only reads.
 
-    The tables are `configs`, `points` and `violations`; `DESCRIBE points` lists the columns. For instance:
+    The tables are `configs`, `points` and `violations`; `DESCRIBE points` lists the columns, and `points JOIN configs
+    USING (config_id, S)` puts two together. For instance:
 
     hpsim query RUN "SELECT S, M, median(T_blocking / T_async) FROM points GROUP BY ALL ORDER BY ALL"
     """
@@ -70,10 +71,10 @@ def _as_named(out: Path | None) -> str:
 def _table(reader: pyarrow.RecordBatchReader) -> str:
     """The first rows, aligned; a line on stderr says when there are more."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from hpsim.analysis.export import plain, unique_names
+    from hpsim.cli.page import page_console
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     names = unique_names(reader.schema.names)
@@ -84,10 +85,7 @@ def _table(reader: pyarrow.RecordBatchReader) -> str:
         table.add_row(*(_cell(plain(value)) for value in row.values()))
     if next(rows, None) is not None:
         click.echo(f"note: the first {ROWS_SHOWN} rows; --format csv, json or parquet writes all", err=True)
-    terminal = sys.stdout.isatty()
-    console = Console(
-        highlight=False, markup=False, emoji=False, force_terminal=terminal, width=None if terminal else _PIPED_WIDTH
-    )
+    console = page_console(_PIPED_WIDTH)
     with console.capture() as capture:
         console.print(table)
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines() if line.strip())

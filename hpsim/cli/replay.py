@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("file")
 @json_option
 def replay(file: str, as_json: bool) -> None:
-    """Decide the counterexample in FILE (a path, or the name of a shipped one) again.
+    """Decide the counterexample in FILE (a path, or the name of a shipped one, or a claim's id) again.
 
     It is computed three ways that share no code: by the plain recurrences on exact fractions, by the compiled kernels,
     and by the closed forms where there are any.

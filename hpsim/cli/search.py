@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -23,6 +24,7 @@ from hpsim.errors import HpsimError
 if TYPE_CHECKING:
     from hpsim.claims.catalogue import Claim
     from hpsim.conjecture.search_result import SearchResult
+    from hpsim.sweep.spec import Sweep
 
 
 @click.command()
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     "--budget", type=WHOLE, metavar="N", help="Points to look at [default: 4,000,000, or the sweep's points]."
 )
 @click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="N", help="Seed of the random numbers.")
-@click.option("--sweep", "sweep_file", metavar="FILE", help="Look at the points of this sweep instead.")
+@click.option("--sweep", "sweep_file", metavar="FILE", help="Look at the points of this sweep instead, in its regimes.")
 @click.option("--save", metavar="FILE", help="Write the counterexample, for `hpsim replay`.")
 @workers_option
 @json_option
@@ -54,14 +56,19 @@ def search(
     Exit code 0: it held at every point; 1: a counterexample is in hand; 2: wrong input; 130, 143: stopped by Ctrl-C, by
     SIGTERM.
     """
-    claim = read_claim(statement, regimes, relation)
     target = _writable(save)
+    sweep = None
+    if sweep_file is not None:
+        from hpsim.sweep.spec import load_sweep
+
+        sweep = load_sweep(sweep_file)
+    claim = read_claim(statement, regimes, relation, None if sweep is None else sweep.knob_regimes)
+    _check_drawn(claim, sweep)
     from hpsim.cli.search_progress import search_on_stderr
+    from hpsim.conjecture.ask_solver import can_be_proved
     from hpsim.conjecture.search import search as library
     from hpsim.sweep.executors import Interrupted
-    from hpsim.sweep.spec import load_sweep
 
-    sweep = None if sweep_file is None else load_sweep(sweep_file)
     announce_compilation()
     keep_freed_memory()
     started = time.monotonic()
@@ -78,8 +85,49 @@ def search(
     click.echo(json.dumps(_as_data(claim, result, seconds), indent=2) if as_json else _line(result))
     for note in _notes(result):
         click.echo(note, err=True)
+    if target is not None and result.example is None:
+        click.echo(f"note: there is nothing to save; {target} is not written", err=True)
+    if result.example is None and result.decided and can_be_proved(result.question):
+        click.echo(f"next: {_prove_command(claim)}", err=True)
     if result.refuted:
         sys.exit(COUNTEREXAMPLE)
+
+
+def _check_drawn(claim: Claim, sweep: Sweep | None) -> None:
+    """Refuse the regimes of a sweep whose counts are drawn: a search asks about one setting of them at a time."""
+    for name in claim.parsed.regimes if sweep is not None else ():
+        regime = claim.given.regimes.get(name)
+        if regime is not None and regime.draws and sweep is not None and sweep.knob_regimes.get(name) == regime:
+            found = f"its regime {name} draws {' and '.join(draw.knob for draw in regime.draws)} for each configuration"
+            allowed = "fixed counts; or the statement among the claims of the sweep, and hpsim sweep run"
+            raise HpsimError("--sweep", found, allowed)
+
+
+def _prove_command(claim: Claim) -> str:
+    """The command that proves the same."""
+    from hpsim.claims.catalogue import catalogue
+    from hpsim.cli.statement_words import in_flow_style
+
+    known = catalogue().get(claim.id)
+    words = [claim.id if known is claim else " ".join(claim.parsed.text.split())]
+    if known is not claim:
+        used = set(claim.parsed.regimes)
+        for name, regime in reversed(claim.given.regimes.items()):  # each is like one before it, if any
+            if name in used:
+                used.add(str(dict(regime.written).get("like")))
+        for name, regime in claim.given.regimes.items():
+            if name not in used:
+                continue
+            knobs = {knob: value for knob, value in regime.written if knob != "name"}
+            words += ["--regime", f"{name}={in_flow_style(knobs)}"]
+        if claim.given.relation is not None:
+            words += ["--relation", claim.given.relation]
+    return " ".join(["hpsim prove", *map(_quoted, words)])
+
+
+def _quoted(word: str) -> str:
+    """For a shell: in double quotes, as statements are written everywhere, where nothing in it is special there."""
+    return f'"{word}"' if " " in word and not set(word) & set('!"$`\\') else shlex.quote(word)
 
 
 def _writable(save: str | None) -> Path | None:
@@ -133,8 +181,7 @@ def _closest(result: SearchResult) -> str:
 def _notes(result: SearchResult) -> list[str]:
     notes = []
     if result.shown and not result.refuted:
-        small = ", ".join(f"S={' and '.join(map(str, stages))} M={M}" for stages, M in result.shown)
-        notes.append(f"note: the solver shows that there is none with {small}, whatever the times")
+        notes.append(f"note: the solver shows that there is none with {_small(result)}, whatever the times")
     if result.undefined:
         notes.append(f"note: undefined at {counted(result.undefined, 'point')}, which count neither way")
     if result.artefacts:
@@ -142,6 +189,15 @@ def _notes(result: SearchResult) -> list[str]:
     if result.doubtful:
         notes.append(f"note: {counted(result.doubtful, 'point')} within rounding of failing were not decided exactly")
     return notes
+
+
+def _small(result: SearchResult) -> str:
+    """``S <= 3, M <= 3``; one by one where they do not fill a rectangle."""
+    most_stages, most = max(max(stages) for stages, _ in result.shown), max(M for _, M in result.shown)
+    unrelated = len(result.question.pipelines) == 2 and result.question.relation is None
+    if len(set(result.shown)) == most_stages ** (2 if unrelated else 1) * most:
+        return f"S <= {most_stages}, M <= {most}"
+    return ", ".join(f"S={' and '.join(map(str, stages))} M={M}" for stages, M in result.shown)
 
 
 def _as_data(claim: Claim, result: SearchResult, seconds: float) -> dict[str, Any]:

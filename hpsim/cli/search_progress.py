@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpsim.cli.progress import SECONDS_BETWEEN_LINES
+from hpsim.cli.progress import SECONDS_BETWEEN_LINES, bar_is_shown, plain_bar
 
 if TYPE_CHECKING:
     from hpsim.conjecture.search_result import Progress
@@ -22,8 +20,7 @@ Show = Callable[["Progress"], None]
 @contextmanager
 def search_on_stderr() -> Iterator[Show]:
     """A function that shows the progress of a search; the bar disappears when the block ends."""
-    on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    with _bar() if on_terminal else _lines() as show:
+    with _bar() if bar_is_shown() else _lines() as show:
         yield show
 
 
@@ -39,22 +36,12 @@ def state(progress: Progress, seconds: float) -> str:
 
 @contextmanager
 def _bar() -> Iterator[Show]:
-    from rich import progress as rich_progress
-    from rich.console import Console
-
-    bar = rich_progress.Progress(
-        rich_progress.BarColumn(bar_width=24),
-        rich_progress.TextColumn("{task.description}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
-    )
     started = time.monotonic()
-    with bar:
-        task = bar.add_task("starting", total=None)
+    with plain_bar() as update:
 
         def show(progress: Progress) -> None:
             words = state(progress, time.monotonic() - started)
-            bar.update(task, total=progress.budget, completed=progress.points, description=words)
+            update(total=progress.budget, completed=progress.points, description=words)
 
         yield show
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,6 +12,8 @@ from hpsim.errors import HpsimError, SweepFileError
 
 if TYPE_CHECKING:
     from hpsim.claims.catalogue import Claim
+    from hpsim.claims.tree import StatementError
+    from hpsim.sweep.file.knob_regime import KnobRegime
 
 RELATIONS = ("same S", "permutation", "same tau", "same d")
 _REGIME = 'NAME={knob: value, …}, for example --regime "tight={overlap: 0, buffers: 1}"'
@@ -37,7 +40,12 @@ def statement_options(command: Command) -> Command:
     return command
 
 
-def read_claim(statement: str, regimes: tuple[str, ...] = (), relation: str | None = None) -> Claim:
+def read_claim(
+    statement: str,
+    regimes: tuple[str, ...] = (),
+    relation: str | None = None,
+    known: Mapping[str, KnobRegime] | None = None,
+) -> Claim:
     """The claim of the catalogue that ``statement`` names, or a claim that says it.
 
     Parameters
@@ -48,23 +56,40 @@ def read_claim(statement: str, regimes: tuple[str, ...] = (), relation: str | No
         ``NAME={knob: value}``, each of them YAML.
     relation : str, optional
         How pipelines A and B are related.
+    known : mapping of str to KnobRegime, optional
+        Regimes that a statement may name beyond these, and the built-in ones.
 
     Raises
     ------
     HpsimError
         When one of them makes no sense.
     """
-    from hpsim.claims.catalogue import claim
+    from hpsim.claims.catalogue import catalogue, claim
+    from hpsim.claims.tree import StatementError
 
     if relation is not None:
         relation = _relation(relation)
     given = dict(_regime(text) for text in regimes)
     if len(given) < len(regimes):
         raise HpsimError("--regime", "one name twice", "each regime once")
-    read = claim(statement, given or None, relation)
+    if statement.strip() not in catalogue():  # whose regimes are its own
+        given = {**(known or {}), **given}
+    try:
+        read = claim(statement, given or None, relation)
+    except StatementError as error:
+        raise _with_example(error) from None
     if relation is not None and len(read.parsed.pipelines) == 1:
         raise HpsimError("--relation", f"{relation!r}, but there is one pipeline only", "names with A. and B.")
     return read
+
+
+def _with_example(error: StatementError) -> HpsimError:
+    """The same, with how to define the regime that it is about, if it is about one."""
+    unknown = re.match(r"unknown regime '(\w+)'", error.found)
+    if unknown is None:
+        return error
+    example = f'--regime "{unknown[1]}={{overlap: 0, buffers: 1}}"'
+    return HpsimError(error.place, error.found, f"{error.allowed}; to define it: {example}")
 
 
 def _relation(text: str) -> str:

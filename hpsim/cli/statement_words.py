@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from hpsim.claims.exact_algebra import COMPARE
 
 if TYPE_CHECKING:
     from hpsim.claims.exact_algebra import Decision
@@ -47,15 +49,14 @@ def _really(operation: str, left: object, right: object) -> str:
     """The comparison as it is: the opposite of the one written where that one fails."""
     if not isinstance(left, Fraction) or not isinstance(right, Fraction):
         return operation
-    holds = {
-        "<": left < right,
-        "<=": left <= right,
-        ">": left > right,
-        ">=": left >= right,
-        "==": left == right,
-        "!=": left != right,
-    }[operation]
-    return operation if holds else _OPPOSITE[operation]
+    return operation if COMPARE[operation](left, right) else _OPPOSITE[operation]
+
+
+def in_flow_style(value: Any) -> str:
+    """Plain data on one line, in the flow style of YAML."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {in_flow_style(entry)}' for name, entry in value.items())}}}"
+    return f"[{', '.join(map(in_flow_style, value))}]" if isinstance(value, list) else str(value)
 
 
 def _vector(values: tuple[Fraction, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,9 @@ _QUANTILES = {"p5": "5 %", "p25": "25 %", "median": "50 %", "p75": "75 %", "p95"
 @json_option
 def summary(folder: Path, as_json: bool) -> None:
     """Summarise the run folder RUN, finished or not: totals, worst errors, phase transitions, quantiles, violations.
+
+    For each regime of knobs: quantiles of its makespan against the first regime with a closed form, and which kind of
+    resource decides how many configurations.
 
     All quantiles are exact. Memory stays below 1 GiB however long the run is; what does not fit goes to a temporary
     folder (TMPDIR). Exit code 1: the run found violations.
@@ -71,6 +75,8 @@ def _page(found: Summary) -> Iterator[str]:
         f"{totals.configs:,} configurations · {totals.points:,} points · {totals.cells:,} cells · "
         f"{totals.violations:,} violations"
     )
+    claims = f"claims checked: {' · '.join(run.sweep['claims']) or 'none'}"
+    yield from textwrap.wrap(claims, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     yield "\nworst relative error of recurrence and closed form"
     for regime in run.closed_regimes:
         yield f"  {regime:<9} {_error(totals.max_rel_err.get(regime))}"
@@ -87,6 +93,23 @@ def _page(found: Summary) -> Iterator[str]:
         yield from _section("overlap gain T_blocking / T_async by S and M", table)
     title = f"over-estimate of the GPipe formula, T_gpipe / T_{found.gpipe_against} - 1, by S and M"
     yield from _section(title, _quantiles(found.gpipe_overestimate or [], ["S", "M"], True))
+    for knobs in found.knobs or []:
+        if knobs.ratio is not None:
+            title = f"regime {knobs.name}: T_{knobs.name} / T_{knobs.against} by M"
+            yield from _section(title, _quantiles(knobs.ratio, ["M"], False))
+        yield from _section(f"regime {knobs.name}: what decides its slope{unit}, by S", _critical(knobs.critical))
+
+
+def _critical(rows: Sequence[dict[str, Any]]) -> Table:
+    """Configurations by the kind of resource that decides; kinds that decide none are left out."""
+    from hpsim.analysis.summary import KINDS
+
+    kinds = [kind for kind in KINDS if any(row[kind] for row in rows)]
+    table = _table(["S", "configurations", *kinds, "mean slope"])
+    for row in rows:
+        counts = (f"{row[name]:,}" for name in ("configs", *kinds))
+        table.add_row(str(row["S"]), *counts, f"{row['mean_slope']:,.5g}")
+    return table
 
 
 def _error(worst: float | None) -> str:

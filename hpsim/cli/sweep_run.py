@@ -103,7 +103,9 @@ def summary(sweep: Sweep, report: RunReport) -> str:
 def _violations(sweep: Sweep, report: RunReport, file: str, settings: Sequence[str]) -> Iterator[str]:
     if not report.violations:
         return
-    yield f"{counted(report.totals.violations, 'violation')}; the first {len(report.violations)}:"
+    shown = len(report.violations)
+    first = "the first" if shown == 1 else f"the first in each of {shown} configurations"
+    yield f"{counted(report.totals.violations, 'violation')}; {first}:"
     for row in report.violations:
         yield f"  {in_words(row, sweep.regime_names)}"
     yield f"one configuration alone: {config_command(file, settings, report.violations[0]['config_id'])}"

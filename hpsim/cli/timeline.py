@@ -10,40 +10,52 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpsim.cli.options import WHOLE
-from hpsim.cli.pipeline_options import knob_options, read_count, read_regime, read_times, regime_in_words
+from hpsim.cli.pipeline_options import (
+    pipelines_from,
+    printable,
+    read_count,
+    read_regime,
+    regime_in_words,
+    regime_options,
+)
 from hpsim.cli.words import counted
-from hpsim.errors import HpsimError, PipelineError, RegimeError
+from hpsim.errors import HpsimError, PipelineError
 from hpsim.pipeline import Pipeline
-from hpsim.regime import BLOCKING, RENDEZVOUS, Regime, named
+from hpsim.regime import Regime
+from hpsim.timeline.moments import KINDS
+from hpsim.timeline.terminal import LEAST_WIDTH
+from hpsim.timeline.trace import UNITS
+from hpsim.vectors import in_short
 
 if TYPE_CHECKING:
     from hpsim.scheduling import Schedule
 
 _EXAMPLE = "for example: hpsim timeline --tau 1.13,2.90,2.62 --d 0.2,1 --M 8"
+_NAMES = 10  # in a message
 _PICTURES = ("svg", "png", "pdf")
 _TRACE = "json"
 _ENDINGS = "a file that ends in .svg, .png or .pdf for a figure, or in .json for a trace"
-_LEAST_WIDTH = 40
-_ARRAYS = ("arrival", "start", "finish", "depart", "release", "sending", "sent")
 
 
 @click.command()
+@click.argument("file", required=False)
+@click.option("--pipeline", "entry", metavar="NAME", help="Which pipeline of FILE; needed where it has several.")
 @click.option("--tau", metavar="T,T,…", help="Service time of each stage, separated by commas; decimals or fractions.")
 @click.option("--d", metavar="T,…", help="Transfer time of each link, one fewer than stages.  [default: none]")
 @click.option("--latency", metavar="T,…", help="Extra travel time of each link, which occupies nobody.")
 @click.option("--M", "M", metavar="N", default="8", show_default=True, help="Number of micro-batches.")
-@click.option("--regime", "name", metavar="NAME", help="free, async, blocking, partial (with --overlap) or rendezvous.")
-@knob_options
-@click.option("--unit", type=click.Choice(["s", "ms", "us"]), help="Unit of the times.  [default: s, in a trace]")
+@regime_options
+@click.option("--unit", type=click.Choice(UNITS), help="Unit of the times.  [default: FILE's; in a trace s]")
 @click.option("--width", type=WHOLE, metavar="N", help="Columns of the chart.  [default: the terminal's, or 80]")
 @click.option("--out", "outs", metavar="FILE", multiple=True, help=f"Write {_ENDINGS}; repeat.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers of the schedule as JSON.")
 def timeline(
+    file: str | None,
+    entry: str | None,
     tau: str | None,
     d: str | None,
     latency: str | None,
     M: str,
-    name: str | None,
     unit: str | None,
     width: int | None,
     outs: tuple[str, ...],
@@ -52,53 +64,49 @@ def timeline(
 ) -> None:
     """Draw when each micro-batch is where in one pipeline, and how each stage spends its time.
 
-    A row for each stage shows its services, each beginning with the number of its micro-batch, and between them what
-    the link carries. With --out a figure or a trace is written instead, and its name printed; a trace (Chrome trace
-    format) opens in Perfetto or chrome://tracing. Numbers are read exactly: 0.1 and 1/10 are the same.
+    FILE is a pipelines file in YAML, or the bare name of one that ships with hpsim, such as paper_clusters. A row for
+    each stage shows its services, each beginning with the number of its micro-batch where that fits, and between them
+    what the link carries. With --out a figure or a trace is written instead, and its name printed; a trace (Chrome
+    trace format) opens in Perfetto or chrome://tracing. Numbers are read exactly: 0.1 and 1/10 are the same.
     """
-    if tau is None:
-        raise PipelineError("timeline", "no --tau", _EXAMPLE)
-    if width is not None and width < _LEAST_WIDTH:
-        raise HpsimError("--width", str(width), f"at least {_LEAST_WIDTH} columns")
-    files = [_file(out) for out in outs]
-    pipeline = Pipeline(read_times("tau", tau) or [], read_times("d", d), read_times("latency", latency))
-    count, regime = read_count("M", M), _regime(name, knobs)
+    if width is not None and width < LEAST_WIDTH:
+        raise HpsimError("--width", str(width), f"at least {LEAST_WIDTH} columns")
+    written = [_file(out) for out in outs]
+    about, pipeline = _one(pipelines_from("timeline", _EXAMPLE, file, tau, d, latency), entry)
+    unit = unit or printable(about.get("unit") or "") or None
+    count, regime = read_count("M", M), read_regime(**knobs)
     pipeline.free(count)  # whether the makespan fits float64 is told before anything large is made
     from hpsim.scheduling import schedule
 
     made = schedule(pipeline, count, regime)
-    for file in files:
-        _write(file, made, unit)
-        click.echo(file, err=as_json)
+    for path in written:
+        _write(path, made, unit)
+        click.echo(path, err=as_json)
     if as_json:
         click.echo(_as_json(made, regime))
-    elif not files:
+    elif not written:
         from hpsim.cli.calc_table import aligned
         from hpsim.cli.timeline_page import page
 
-        size = f"{counted(made.S, 'stage')}, {made.M:,} micro-batch{'' if made.M == 1 else 'es'}"
+        name = f"{printable(about['name'])}: " if about else ""
+        size = f"{name}{counted(made.S, 'stage')}, {made.M:,} micro-batch{'' if made.M == 1 else 'es'}"
         makespan = f"makespan {aligned([made.makespan])[0]}" + (f" {unit}" if unit else "")
         click.echo(page(made, f"{size}, {regime_in_words(regime)}: {makespan}", unit, width))
 
 
-def _regime(name: str | None, knobs: dict[str, str | None]) -> Regime:
-    """The regime of this name, or async, with the knobs that are given."""
-    if name == "partial":
-        if knobs["overlap"] is None:
-            raise RegimeError(
-                "regime", "'partial' without --overlap", "the overlapped share, for example --overlap 0.5"
-            )
-        name = "async"
-    elif name is not None and knobs["overlap"] is not None:
-        raise RegimeError("overlap", f"--overlap and --regime {name}, which has its own", "one of the two")
-    base = named(name or "async")
-    own = {"overlap": "0"} if base in (BLOCKING, RENDEZVOUS) else {}
-    if base == RENDEZVOUS:
-        if knobs["buffers"] is not None:
-            raise RegimeError("buffers", "--buffers and --regime rendezvous, which has none", "--regime blocking")
-        own["buffers"] = "0"
-    regime = read_regime(**(knobs | own))
-    return regime if base.communication else dataclasses.replace(regime, communication=False)
+def _one(entries: list[tuple[dict[str, Any], Pipeline]], name: str | None) -> tuple[dict[str, Any], Pipeline]:
+    """The pipeline of this name, or the only one."""
+    if name is None and len(entries) == 1:
+        return entries[0]
+    if "name" not in entries[0][0]:
+        raise PipelineError("--pipeline", "--pipeline without FILE", "a pipelines file, or times alone")
+    names = [about["name"] for about, _ in entries]
+    if name in names:
+        return entries[names.index(name)]
+    listed = ", ".join(map(in_short, names[:_NAMES])) + (f" and {len(names) - _NAMES} more" * (len(names) > _NAMES))
+    if name is None:
+        raise PipelineError("FILE", f"{len(names)} pipelines", f"--pipeline with the name of one: {listed}")
+    raise PipelineError("--pipeline", f"{in_short(name)} is not in FILE", f"one of {listed}")
 
 
 def _file(out: str) -> Path:
@@ -113,6 +121,8 @@ def _write(file: Path, made: Schedule, unit: str | None) -> None:
     if form == _TRACE:
         from hpsim.timeline.trace import trace
 
+        if unit is not None and unit not in UNITS:
+            raise HpsimError("unit", f"{in_short(unit)} in FILE", "--unit s, ms or us for a trace")
         content = trace(made, unit or "s").encode()
     else:
         from hpsim.timeline.picture import picture
@@ -135,7 +145,7 @@ def _as_json(made: Schedule, regime: Regime) -> str:
         "makespan": float(made.makespan),
         "utilization": _numbers(made.utilization),
         "split": {name: _numbers(array) for name, array in split.items()},
-        **{name: _numbers(getattr(made, name)) for name in _ARRAYS},
+        **{name: _numbers(getattr(made, name)) for name in KINDS},
     }
     return "{\n" + ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in fields.items()) + "\n}"
 

@@ -8,11 +8,11 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from hpsim.cli.calc_table import aligned
+from hpsim.cli.page import page_console, page_text
 from hpsim.timeline.terminal import ASCII, LEAST_WIDTH, UNICODE, Chart, Glyphs, chart
 
 if TYPE_CHECKING:
@@ -47,14 +47,7 @@ _MEANINGS = {
 
 def page(schedule: Schedule, title: str, unit: str | None, width: int | None) -> str:
     """The page as text, with colours only on a terminal; its chart is as wide as the terminal unless told."""
-    terminal = sys.stdout.isatty()
-    console = Console(
-        highlight=False,
-        markup=False,
-        emoji=False,
-        force_terminal=terminal,
-        width=width or (None if terminal else _PIPED_WIDTH),
-    )
+    console = page_console(_PIPED_WIDTH, width)
     columns = max(console.width, LEAST_WIDTH)
     glyphs = UNICODE if _printable(UNICODE) else ASCII
     drawn = chart(schedule, columns, glyphs)
@@ -66,8 +59,10 @@ def page(schedule: Schedule, title: str, unit: str | None, width: int | None) ->
             console.print(Text.assemble(*pieces, no_wrap=True, overflow="ignore"), crop=False)
         for legend in _legend(drawn, glyphs, unit, columns):
             console.print(Text(legend))
+        if unit is not None:
+            console.print(Text(f"\ntimes of each stage in {unit}"))
         console.print(_shares(schedule))
-    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
+    return page_text(capture)
 
 
 def _printable(glyphs: Glyphs) -> bool:
@@ -81,6 +76,7 @@ def _printable(glyphs: Glyphs) -> bool:
 def _legend(drawn: Chart, glyphs: Glyphs, unit: str | None, columns: int) -> list[str]:
     """What the characters mean, those that are there, and the scale; no item is broken."""
     items = [f"{getattr(glyphs, kind)} {text}" for kind, text in _MEANINGS.items() if _is_shown(drawn, kind)]
+    items += [] if drawn.all_numbered else ["numbers only where they fit"]
     items.append(f"a column is {drawn.step:.10g}" + (f" {unit}" if unit else ""))
     lines = textwrap.wrap(", ".join(item.replace(" ", _TIED) for item in items), columns)
     return [line.replace(_TIED, " ") for line in lines]

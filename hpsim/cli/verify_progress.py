@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
 
-from hpsim.cli.progress import SECONDS_BETWEEN_LINES
+from hpsim.cli.progress import SECONDS_BETWEEN_LINES, bar_is_shown, plain_bar
 from hpsim.cli.words import counted
 
 Show = Callable[[int, int, str], None]
@@ -19,27 +17,16 @@ Show = Callable[[int, int, str], None]
 @contextmanager
 def claims_on_stderr() -> Iterator[Show]:
     """A function that shows how many claims are done and the next one; the bar disappears when the block ends."""
-    on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    with _bar() if on_terminal else _lines() as show:
+    with _bar() if bar_is_shown() else _lines() as show:
         yield show
 
 
 @contextmanager
 def _bar() -> Iterator[Show]:
-    from rich import progress as rich_progress
-    from rich.console import Console
-
-    bar = rich_progress.Progress(
-        rich_progress.BarColumn(bar_width=24),
-        rich_progress.TextColumn("{task.description}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("starting", total=None)
+    with plain_bar() as update:
 
         def show(done: int, total: int, name: str) -> None:
-            bar.update(task, total=total, completed=done, description=_state(done, total, name))
+            update(total=total, completed=done, description=_state(done, total, name))
 
         yield show
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hpsim import __version__
-from hpsim.cli.statement_words import point_in_words, sides_in_words
+from hpsim.cli.statement_words import in_flow_style, point_in_words, sides_in_words
 from hpsim.cli.violations import config_command, in_words, run_command
 from hpsim.cli.words import counted
 from hpsim.regime import NAMES
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from hpsim.conjecture.verify import Verdict
 
 _WIDTH = 120  # more than the table of the sweeps ever needs, so that no number is cut short
-_PIPED_WIDTH = 250  # a pipe has no width; no row of the claims should wrap
+_PIPED_WIDTH = 120  # a pipe has no width; this fits most terminals
+_SOURCE_WIDTH = 30
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,9 @@ def report(verified: Verified) -> Iterator[str]:
     if verified.sweeps:
         yield from _sweeps(verified.sweeps)
         yield ""
-    yield _drawn(_claims_table(verified.claims), None if sys.stdout.isatty() else _PIPED_WIDTH)
+    yield _drawn(_claims_table(verified.claims))
     yield ""
-    yield _claims_line(verified)
+    yield from _claims_lines(verified)
     for one in verified.kept:
         if not one.as_expected:
             yield ""
@@ -151,7 +152,7 @@ def _bounds(stages: int | None, microbatches: int | None) -> str:
     return f"S≤{stages} ∀M" if microbatches is None else f"S≤{stages}, M≤{microbatches}"
 
 
-def _claims_line(verified: Verified) -> str:
+def _claims_lines(verified: Verified) -> Iterator[str]:
     verdicts = [outcome.verdict for outcome in verified.claims]
     everywhere = [verdict_in_words(outcome) for outcome in verified.claims].count(f"proved {_bounds(None, None)}")
     counts = {
@@ -165,9 +166,9 @@ def _claims_line(verified: Verified) -> str:
     seconds = sum(outcome.seconds for outcome in verified.claims)
     odd = sum(not outcome.as_expected for outcome in verified.claims)
     refuting = sum(one.as_expected for one in verified.kept)
-    known = f"{refuting} of {counted(len(verified.kept), 'known counterexample')} refute"
+    yield f"{refuting} of {counted(len(verified.kept), 'known counterexample')} refute"
     start = f"NOT AS EXPECTED, {odd} of {counted(len(verdicts), 'claim')}" if odd else "as expected"
-    return f"{start}: {counted(len(verdicts), 'claim')}, {words}; {known}; {seconds:,.1f} s"
+    yield f"{start}: {counted(len(verdicts), 'claim')}, {words}; {seconds:,.1f} s"
 
 
 def _complaint(outcome: Outcome) -> Iterator[str]:
@@ -181,14 +182,10 @@ def _complaint(outcome: Outcome) -> Iterator[str]:
         sides = sides_in_words(outcome.refutation.question.decide(outcome.refutation.example))
         yield from [f"  {sides}"] if sides else []
         given = counterexample_data(outcome.refutation).get("given", {})
-        yield from (f"  {name} = {_flow(knobs)}" for name, knobs in given.get("regimes", {}).items())
+        yield from (f"  {name} = {in_flow_style(knobs)}" for name, knobs in given.get("regimes", {}).items())
     yield "to see more:"
     yield f"  hpsim claims {claim.id}"
     yield f"  hpsim {'prove' if outcome.verdict == 'proved' else 'search'} {claim.id}"
-
-
-def _flow(knobs: dict[str, Any]) -> str:
-    return f"{{{', '.join(f'{name}: {value}' for name, value in knobs.items())}}}"
 
 
 def _claims_table(outcomes: Sequence[Outcome]) -> Table:
@@ -197,7 +194,7 @@ def _claims_table(outcomes: Sequence[Outcome]) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     table.add_column("claim", no_wrap=True)
-    table.add_column("source", overflow="fold")
+    table.add_column("source", overflow="fold", max_width=_SOURCE_WIDTH)
     table.add_column("verdict", overflow="fold")
     table.add_column("seconds", justify="right", no_wrap=True)
     for outcome in outcomes:
@@ -205,7 +202,7 @@ def _claims_table(outcomes: Sequence[Outcome]) -> Table:
         mark = "" if outcome.as_expected else "   NOT AS EXPECTED"
         claim = outcome.claim
         words = f"{verdict_in_words(outcome)}{mark}"
-        table.add_row(claim.id, claim.source, words, f"{outcome.seconds:.2f}", style=style)
+        table.add_row(claim.id, claim.source.split(",")[0], words, f"{outcome.seconds:.2f}", style=style)
     return table
 
 
@@ -223,7 +220,8 @@ def _commands(verdict: Verdict) -> list[str]:
 def _sweeps(verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield _drawn(_sweeps_table(verdicts), _WIDTH)
     yield ""
-    yield from (f"{verdict.check.sweep}: {verdict.check.source}" for verdict in verdicts)
+    for verdict in verdicts:
+        yield from textwrap.wrap(f"{verdict.check.sweep}: {verdict.check.source}", _WIDTH, subsequent_indent="  ")
     yield ""
     points, violations = (sum(getattr(v.totals, count) for v in verdicts) for count in ("points", "violations"))
     seconds = sum(verdict.seconds for verdict in verdicts)
@@ -253,11 +251,10 @@ def _sweeps_table(verdicts: Sequence[Verdict]) -> Table:
     return table
 
 
-def _drawn(table: Table, width: int | None) -> str:
-    """``width`` None: that of the terminal. Colours only on a terminal."""
-    from rich.console import Console
+def _drawn(table: Table, width: int | None = None) -> str:
+    from hpsim.cli.page import page_console
 
-    console = Console(highlight=False, markup=False, emoji=False, force_terminal=sys.stdout.isatty(), width=width)
+    console = page_console(_PIPED_WIDTH, width)
     with console.capture() as capture:
         console.print(table)
     return "\n".join(line.rstrip() for line in capture.get().splitlines() if line.strip())

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from hpsim.conjecture.example import Example
 from hpsim.conjecture.prove.bounded import at_one_m, combinations
+from hpsim.conjecture.prove.explicit import Spelled
 from hpsim.conjecture.prove.problem import Problem
 from hpsim.conjecture.prove.smt import Prover
 from hpsim.conjecture.prove.unsupported import Unsupported
 from hpsim.conjecture.question import Question
-from hpsim.conjecture.solver import missing_solver
+from hpsim.conjecture.solver import missing_solver, stoppable_solver
+from hpsim.processors import Abandoned
 
 SECONDS = 3.0  # in all
 SECONDS_EACH = 0.5
@@ -40,8 +43,26 @@ class Answer:
     shown: bool
 
 
+def can_be_proved(question: Question) -> bool:
+    """Whether the prover takes the statement at all: whether it can be put to the solver for a small S and M."""
+    problem = Problem(question)
+    smallest = question.only_stages or 2
+    try:
+        for stages in islice(combinations(problem, smallest), 1):
+            Spelled(problem, stages, 2)
+    except Unsupported:
+        return False
+    return True
+
+
 def ask_the_solver(question: Question) -> Iterator[Answer]:
-    """One answer after the other, few stages first; none where the solver is missing or cannot say it."""
+    """One answer after the other, few stages first; none where the solver is missing or cannot say it.
+
+    Raises
+    ------
+    Abandoned
+        When a signal arrives while the solver works.
+    """
     if missing_solver() is not None:
         return
     problem = Problem(question)
@@ -52,8 +73,11 @@ def ask_the_solver(question: Question) -> Iterator[Answer]:
                 if prover.left <= 0:
                     return
                 try:
-                    outcome = at_one_m(problem, stages, M, prover, SECONDS_EACH)
+                    with stoppable_solver():
+                        outcome = at_one_m(problem, stages, M, prover, SECONDS_EACH)
                 except Unsupported:
                     return
+                except KeyboardInterrupt:  # the signal has been noted by now
+                    raise Abandoned from None
                 example = None if outcome.counterexample is None else outcome.counterexample.example
                 yield Answer(stages, M, example, outcome.shown)

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from hpsim.claims.catalogue import Claim, catalogue
+from hpsim.claims.catalogue import Claim, catalogue, nearest_ids
 from hpsim.conjecture.counterexample import Counterexample, load_counterexample, read_example, shipped
 from hpsim.conjecture.example import Example, order_key
 from hpsim.conjecture.question import Question, is_drawn, question_of
@@ -113,7 +113,7 @@ def chosen(ids: Iterable[str] | None) -> tuple[Claim, ...]:
     wanted = list(ids)
     for name in wanted:
         if name not in known:
-            raise HpsimError("claims", f"no claim has the id {name[:40]!r}", f"any of {', '.join(known)}")
+            raise HpsimError("claims", f"no claim has the id {name[:40]!r}", nearest_ids(name))
     return tuple(claim for name, claim in known.items() if name in wanted)
 
 

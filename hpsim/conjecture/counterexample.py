@@ -20,12 +20,13 @@ from hpsim.conjecture.question import Question
 from hpsim.errors import HpsimError, SweepFileError
 from hpsim.exact import exact
 from hpsim.regime import Regime
+from hpsim.sweep.file import yaml_file
 from hpsim.sweep.file.fields import MAX_MICROBATCHES, Part, refusal, shown
 from hpsim.sweep.file.validation import validated
-from hpsim.sweep.file.yaml_file import dump, load
+from hpsim.sweep.file.yaml_file import dump, find, load
 
 EXAMPLE = "statement: T_rendezvous <= T_blocking"
-_FOLDER = "counterexamples"
+_FOLDER: yaml_file.Kind = "configs/counterexamples"
 _KNOBS = ("overlap", "buffers", "channels", "window", "feedback")
 _VALUE = 'allowed: a whole number, a fraction such as "-1/2", undefined, or a list of numbers'
 
@@ -68,14 +69,7 @@ class CounterexampleFile(Part):
             parsed = parse(self.statement, tuple(self.given.regimes), self.given.relation)
         except StatementError as error:
             raise refusal(("statement",), f"{error.place}: {error.found}", f"allowed: {error.allowed}") from None
-        if tuple(self.example.pipelines) != parsed.pipelines:
-            found = "not the pipelines of the statement"
-            allowed = "A and B" if len(parsed.pipelines) == 2 else "tau, d and latency"
-            raise refusal(("example",), found, f"allowed: {allowed}")
-        if parsed.uses_rho and self.example.rho is None:
-            raise refusal(("example",), "no rho", 'allowed: the overlapped share, for example rho: "1/2"')
-        if self.example.rho is not None and self.example.rho > 1:
-            raise refusal(("example", "rho"), f"found {shown(self.example.rho)}", "allowed: a share from 0 to 1")
+        self.example.check_fit(parsed)
         for name, knobs in self.given.regimes.items():
             if knobs.draws:
                 raise refusal(("given",), f"the regime {name} has a knob with a distribution", "allowed: fixed knobs")
@@ -105,15 +99,14 @@ class Counterexample:
 
 
 def load_counterexample(path_or_name: str | Path) -> Counterexample:
-    """Read a counterexample: a path, or the bare name of a shipped one.
+    """Read a counterexample: a path, or the bare name of a shipped one (or the id of the claim that it refutes).
 
     Raises
     ------
     SweepFileError
         When there is no such file, or it says something that is not allowed; with its line.
     """
-    path = _find(str(path_or_name))
-    document = load(path, EXAMPLE)
+    document = load(_found(str(path_or_name)), EXAMPLE)
     read = validated(CounterexampleFile, document)
     regimes = {name: knobs.regime() for name, knobs in read.given.regimes.items()}
     statement = parse(read.statement, tuple(regimes), read.given.relation)
@@ -124,6 +117,12 @@ def load_counterexample(path_or_name: str | Path) -> Counterexample:
         raise SweepFileError(document.place(("example",)), *reason)
     recorded = tuple((side.side, side.value) for side in read.sides)
     return Counterexample(question, example, recorded, read.claim, read.note)
+
+
+def _found(name: str) -> Path:
+    """The file; names are ids with underscores for hyphens."""
+    like_a_file = name.replace("-", "_")
+    return shipped()[like_a_file] if like_a_file in shipped() and not Path(name).exists() else find(name, _FOLDER)
 
 
 def read_example(written: catalogue.Example) -> Example:
@@ -184,10 +183,11 @@ def example_data(names: tuple[str, ...], example: Example) -> dict[str, Any]:
 
 def sides(decision: Decision) -> list[tuple[str, Any]]:
     """The text and the plain value of both sides."""
-    return [(side.text, _plain_side(side.value)) for side in decision.sides]
+    return [(side.text, plain_side(side.value)) for side in decision.sides]
 
 
-def _plain_side(value: Sided) -> Any:
+def plain_side(value: Sided) -> Any:
+    """The value of a side as in the file: ``undefined``, an integer, a fraction as text, or a list of these."""
     if value is None:
         return "undefined"
     return [_plain(entry) for entry in value] if isinstance(value, list) else _plain(value)
@@ -228,19 +228,5 @@ def _misfit(question: Question, example: Example) -> tuple[str, str] | None:
 
 
 def shipped() -> Mapping[str, Path]:
-    """The counterexamples that come with hpsim, by name: inside an installed package, else beside it."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "configs" / _FOLDER, package.parent / "configs" / _FOLDER):
-        files = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
-        if files:
-            return files
-    return {}
-
-
-def _find(name: str) -> Path:
-    path = Path(name)
-    try:
-        there = path.is_file()
-    except (OSError, ValueError):
-        there = False
-    return path if there else shipped().get(name.removesuffix(".yaml"), path)
+    """The counterexamples that come with hpsim, by name."""
+    return yaml_file.shipped(_FOLDER)

@@ -133,11 +133,10 @@ def _positive(question: Question, example: Example) -> Iterator[Example]:
     """
     if all(all(times.tau) for times in example.pipelines):
         return
-    same_d = len(example.pipelines) == 2 and question.relation in ("same d", "permutation")
     least = min(value for times in example.pipelines for value in times.values if value)
     for scale in _SCALES:
         for raised in (Fraction(1), least * scale):
-            for taken in (Fraction(0),) if same_d else (Fraction(0), raised):
+            for taken in (Fraction(0),) if question.copies("d") else (Fraction(0), raised):
                 pipelines = tuple(_raised(times, scale, raised, taken) for times in example.pipelines)
                 yield replace(example, pipelines=pipelines)
 
@@ -230,16 +229,10 @@ def _places(question: Question, example: Example) -> list[Place]:
         for name in ("tau", "d", "latency"):
             if (name == "d" and not question.uses_d) or (name == "latency" and not question.uses_latency):
                 continue
-            if index == 1 and _copied(question, name):
+            if index == 1 and question.copies(name):
                 continue
             found += [(index, name, s) for s in range(len(getattr(times, name)))]
     return found
-
-
-def _copied(question: Question, name: str) -> bool:
-    if name == "tau":
-        return question.relation in ("same tau", "permutation")
-    return question.relation in ("same d", "permutation")
 
 
 def _at(example: Example, place: Place) -> Fraction:
@@ -256,7 +249,7 @@ def _put(question: Question, example: Example, changes: dict[Place, Fraction]) -
         old, vector[s] = vector[s], value
         times = replace(made.pipelines[index], **{name: tuple(vector)})
         made = made.with_pipeline(index, times)
-        if len(made.pipelines) == 2 and index == 0 and _copied(question, name):
+        if index == 0 and question.copies(name):
             other = list(getattr(made.pipelines[1], name))
             permuted = name == "tau" and question.relation == "permutation"
             other[other.index(old) if permuted else s] = value

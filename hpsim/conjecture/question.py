@@ -31,11 +31,23 @@ class Question:
         How A and B are related: ``same S``, ``permutation``, ``same tau`` or ``same d``.
     regimes : mapping of str to Regime
         What the statement's own regimes mean.
+
+    Raises
+    ------
+    RegimeError
+        When lists of knobs are made for different numbers of stages.
     """
 
     statement: Statement
     relation: str | None = None
     regimes: Mapping[str, Regime] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.only_stages is not None:
+            for regime in (self.regimes[name] for name in self.statement.regimes if name in self.regimes):
+                regime.buffers_of(self.only_stages)
+                regime.overlap_of(self.only_stages - 1)
+                regime.channels_of(self.only_stages - 1)
 
     @property
     def pipelines(self) -> tuple[str, ...]:
@@ -66,6 +78,11 @@ class Question:
                 if isinstance(value, tuple):
                     return len(value) + more
         return None
+
+    def copies(self, name: str) -> bool:
+        """Whether B has A's ``tau`` (in another order, for a permutation), or A's ``d`` and ``latency``."""
+        same = "same tau" if name == "tau" else "same d"
+        return len(self.pipelines) == 2 and self.relation in (same, "permutation")
 
     def systems(self, example: Example) -> dict[str, ExactPipeline]:
         """The pipelines of ``example`` in exact numbers."""
@@ -124,13 +141,7 @@ def question_of(asked: Claim | Statement | Question, seed: int = 0, index: int =
     if isinstance(asked, Statement):
         return Question(asked)
     regimes = regimes_at(asked.given.regimes, lambda regime, knob, counts: _count(regime, knob, counts, seed, index))
-    question = Question(asked.parsed, asked.given.relation, regimes)
-    if question.only_stages is not None:
-        for name in question.statement.regimes:
-            regimes.get(name, Regime()).buffers_of(question.only_stages)
-            regimes.get(name, Regime()).overlap_of(question.only_stages - 1)
-            regimes.get(name, Regime()).channels_of(question.only_stages - 1)
-    return question
+    return Question(asked.parsed, asked.given.relation, regimes)
 
 
 def is_drawn(asked: Claim | Statement | Question) -> bool:

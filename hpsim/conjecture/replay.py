@@ -14,11 +14,11 @@ from hpsim.claims import exact_algebra
 from hpsim.claims.evaluate import System, Term
 from hpsim.claims.exact_algebra import Decision
 from hpsim.claims.systems import ExactPipeline
-from hpsim.conjecture.counterexample import Counterexample, sides
+from hpsim.conjecture.counterexample import Counterexample, plain_side, sides
 from hpsim.conjecture.question import Question
 from hpsim.exact import exact
 from hpsim.lanes import makespans, pack
-from hpsim.regime import Regime, named
+from hpsim.regime import RENDEZVOUS, Regime, named
 
 MOST_CELLS = 2_000_000_000
 _EXACT = 2**53
@@ -92,15 +92,10 @@ def replay(counterexample: Counterexample) -> Replay:
     known = dict(sides(verdicts[0].decision)) if verdicts[0].decision is not None else {}
     changed = [
         f"{text} = {_shown(value)} in the file, {_shown(known[text]) if text in known else 'not a side'} here"
-        for text, value in _recorded(counterexample)
+        for text, value in ((text, plain_side(value)) for text, value in counterexample.recorded)
         if text not in known or known[text] != value
     ]
     return Replay(counterexample, verdicts, tuple(changed))
-
-
-def _recorded(counterexample: Counterexample) -> list[tuple[str, object]]:
-    recorded = tuple(exact_algebra.Side(text, value) for text, value in counterexample.recorded)
-    return sides(Decision(None, recorded, ()))
 
 
 def _shown(value: object) -> str:
@@ -184,7 +179,7 @@ class ClosedPipeline(_Pipeline):
         tau, d, latency = self.tau, self.d[:-1], self.latency[:-1]
         if not knobs.communication and knobs.is_chain:
             return Fraction(formulas.makespan_free(tau, M))
-        if knobs == Regime(overlap=0, buffers=0):
+        if knobs == RENDEZVOUS:
             return Fraction(formulas.makespan_rendezvous(tau, M, d, latency))
         if not knobs.is_chain:
             raise CannotTell("no closed form for limited places, channels or windows")

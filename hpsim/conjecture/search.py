@@ -186,8 +186,11 @@ class _Hunt:
         """Count one chunk; chunks are taken in their order."""
         question = self._question(index)
         self.pools[self.questions.index(question)].add(Findings(closest=findings.closest), POOL)
+        self._count(question, findings)
+
+    def _count(self, question: Question, findings: Findings) -> None:
         if findings.closest:
-            least = findings.closest[0][0]
+            least = findings.closest[0][0] + 0.0  # which makes 0.0 of -0.0
             self.margin = least if self.margin is None else min(self.margin, least)
         if findings.example is not None:
             self.asked = question
@@ -225,13 +228,9 @@ class _Hunt:
                 if outcome is None:
                     return
                 question, findings = outcome
-                if findings.closest:
-                    least = findings.closest[0][0]
-                    self.margin = least if self.margin is None else min(self.margin, least)
-                self.tally.add(findings, 0)
+                self._count(question, findings)
                 self._tell()
                 if findings.example is not None:
-                    self.asked = question
                     return
 
     def _shrunk(self, found: Example) -> Example:

@@ -143,9 +143,9 @@ def _widths(question: Question, shape: tuple[int, ...]) -> tuple[int, int]:
     """How many service times, and how many other times, are free."""
     tau = list(shape)
     links = [(S - 1) * (question.uses_d + question.uses_latency) for S in shape]
-    if len(shape) == 2 and question.relation in ("same tau", "permutation"):
+    if question.copies("tau"):
         tau = tau[:1]
-    if len(shape) == 2 and question.relation in ("same d", "permutation"):
+    if question.copies("d"):
         links = links[:1]
     return sum(tau), sum(links)
 
@@ -174,20 +174,18 @@ def _apart(question: Question, shape: tuple[int, ...], values: Array) -> Iterato
         position += width
         return values[:, position - width : position]
 
-    two = len(shape) == 2
-    tau = [taken(S) for S in (shape[:1] if two and question.relation in ("same tau", "permutation") else shape)]
-    copied = two and question.relation in ("same d", "permutation")
-    linked = shape[:1] if copied else shape
+    tau = [taken(S) for S in (shape[:1] if question.copies("tau") else shape)]
+    linked = shape[:1] if question.copies("d") else shape
     d = [taken(S - 1) if question.uses_d else np.zeros((len(values), S - 1)) for S in linked]
     latency = [taken(S - 1) if question.uses_latency else np.zeros((len(values), S - 1)) for S in linked]
-    if copied:
+    if question.copies("d"):
         d, latency = d * 2, latency * 2
     M = np.ones(len(values))
-    if two and question.relation == "permutation":
+    if question.copies("tau") and question.copies("d"):
         for order in permutations(range(shape[0])):
             yield Rows((tau[0], tau[0][:, order]), tuple(d), tuple(latency), M, None)
         return
-    if two and question.relation == "same tau":
+    if question.copies("tau"):
         tau = tau * 2
     yield Rows(tuple(tau), tuple(d), tuple(latency), M, None)
 

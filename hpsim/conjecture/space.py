@@ -16,7 +16,7 @@ import numpy as np
 from hpsim.claims.lanes import LaneShares, LaneTimes
 from hpsim.conjecture.question import Question
 from hpsim.errors import HpsimError
-from hpsim.lanes import Array, blocks_for
+from hpsim.lanes import Array, blocks_for, pack, rows_at
 from hpsim.sweep.file.exactness import RHO_PARTS
 from hpsim.sweep.file.fields import MAX_CONFIGS
 from hpsim.sweep.sample import Batch, batches
@@ -98,8 +98,6 @@ class Space:
     Attributes
     ----------
     sweeps : tuple of Sweep
-    chunks : int
-        Chunks of all of them.
     """
 
     sweeps: tuple[Sweep, ...]
@@ -214,13 +212,8 @@ def _moved(batch: Batch, places: int) -> Batch:
     n = len(batch.ids)
     lanes = np.arange(blocks_for(n) * batch.tau.shape[2])
     source = (np.minimum(lanes, n - 1) + places) % n
-
-    def moved(values: Array) -> Array:
-        rows = values.transpose(0, 2, 1).reshape(len(lanes), -1)[source]
-        return np.ascontiguousarray(rows.reshape(len(values), -1, values.shape[1]).transpose(0, 2, 1))
-
-    scale = batch.scale[source[:n]]
-    return Batch(batch.ids[source[:n]], moved(batch.tau), moved(batch.d), moved(batch.latency), batch.rho, scale)
+    tau, d, latency = (pack(rows_at(values, source)) for values in (batch.tau, batch.d, batch.latency))
+    return Batch(batch.ids[source[:n]], tau, d, latency, batch.rho, batch.scale[source[:n]])
 
 
 def _cut(batch: Batch, blocks: int) -> Batch:

@@ -12,6 +12,7 @@ from hpsim import formulas
 from hpsim.lanes import Array
 from hpsim.sweep.columns import schema
 from hpsim.sweep.evaluate import Evaluation
+from hpsim.sweep.knobs import MISSING, count_columns
 from hpsim.sweep.point_tables import PointTables
 from hpsim.sweep.sample import batches
 from hpsim.sweep.spec import Sweep
@@ -88,7 +89,13 @@ def _violations(evaluation: Evaluation, failed: dict[str, Array], most: int) -> 
     places = np.argwhere(np.stack(list(failed.values()), axis=-1))[:most]
     claims = list(failed)
     lanes = {regime: (evaluation.closed(regime), evaluation.error(regime)) for regime in evaluation.worst}
-    return [_violation(evaluation, lanes, int(i), int(j)) | {"claim": claims[claim]} for i, j, claim in places]
+    limits = count_columns(evaluation.sweep, evaluation.batch)
+    return [
+        _violation(evaluation, lanes, int(i), int(j))
+        | {name: None if values[i] == MISSING else int(values[i]) for name, values in limits.items()}
+        | {"claim": claims[claim]}
+        for i, j, claim in places
+    ]
 
 
 def _violation(evaluation: Evaluation, lanes: dict[str, tuple[Array, Array]], i: int, j: int) -> dict[str, Any]:

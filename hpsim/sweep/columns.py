@@ -72,6 +72,12 @@ _SCALE = Column(
 
 _MISSING = "missing when unlimited, and when the sweep gives a list."
 
+_COUNTS = (
+    Column("buffers_{knobs}", "int64", NONE, f"Input places of each stage; {_MISSING}", nullable=True, few=True),
+    Column("channels_{knobs}", "int64", NONE, f"Transfers that a link carries at once; {_MISSING}", True, few=True),
+    Column("window_{knobs}", "int64", NONE, f"Micro-batches in flight at most; {_MISSING}", nullable=True, few=True),
+)
+
 _CONFIGS = (
     _CONFIG_ID,
     _S,
@@ -86,9 +92,7 @@ _CONFIGS = (
     Column("sigma_max", "float64", TIME, "Largest tau[s] + d[s], with d = 0 after the last stage."),
     Column("bias", "float64", TIME, "Sum of tau_max - tau[s]: the excess of the GPipe formula without communication."),
     Column("phase", "bool", NONE, "Phase transition: whether sigma_max > tau_max."),
-    Column("buffers_{knobs}", "int64", NONE, f"Input places of each stage; {_MISSING}", nullable=True, few=True),
-    Column("channels_{knobs}", "int64", NONE, f"Transfers that a link carries at once; {_MISSING}", True, few=True),
-    Column("window_{knobs}", "int64", NONE, f"Micro-batches in flight at most; {_MISSING}", nullable=True, few=True),
+    *_COUNTS,
     Column("slope_{knobs}", "float64", TIME, "Time per micro-batch in the long run, by the throughput law."),
     Column(
         "critical_{knobs}",
@@ -123,6 +127,7 @@ _VIOLATIONS = (
     _LATENCY,
     _RHO,
     _SCALE,
+    *_COUNTS,
     Column("claim", "string", NONE, "The claim that does not hold at this point.", few=True),
 )
 

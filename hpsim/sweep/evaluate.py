@@ -17,7 +17,7 @@ from hpsim.lanes import Array, makespans
 from hpsim.regime import named
 from hpsim.sweep import knobs
 from hpsim.sweep.file.checks import CHECKS
-from hpsim.sweep.file.regimes import KnobRegime
+from hpsim.sweep.file.knob_regime import KnobRegime
 from hpsim.sweep.sample import Batch
 from hpsim.sweep.spec import Sweep
 from hpsim.sweep.statements import decided

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hpsim.sweep.spec import SOURCES, Sweep
+from hpsim.sweep.file.combinations import SOURCES
+from hpsim.sweep.spec import Sweep
 
 
 def sweep_json_schema() -> dict[str, Any]:

@@ -13,19 +13,32 @@ import numpy as np
 
 from hpsim.event_lanes import makespans
 from hpsim.kernels.chain import LANES
-from hpsim.lanes import Array, blocks_for, pack, unpack
+from hpsim.lanes import Array, blocks_for, pack, rows_at, unpack
 from hpsim.regime import Regime
-from hpsim.sweep.file.regimes import COUNTS, Draw, KnobRegime
+from hpsim.sweep.file.knob_regime import COUNTS, Draw, KnobRegime
 from hpsim.sweep.sample import Batch, batches, drawn_integers
 from hpsim.sweep.spec import Sweep
 from hpsim.throughput_arrays import law_of_arrays
 
 FIRST_DRAW = 2**20
+MISSING = -1  # a count that is unlimited, or different from stage to stage
 
 
 def counts(sweep: Sweep, regime: KnobRegime, batch: Batch) -> dict[str, Array]:
     """Knob → its value for each configuration (n,) int64, for the knobs that are drawn."""
     return {draw.knob: _drawn(sweep, draw, batch.ids) for draw in regime.draws}
+
+
+def count_columns(sweep: Sweep, batch: Batch) -> dict[str, Array]:
+    """Column → the value of a counted knob for each configuration (n,) int64, or :data:`MISSING`."""
+    found = {}
+    for name, regime in sweep.knob_regimes.items():
+        drawn = counts(sweep, regime, batch)
+        for knob in COUNTS:
+            fixed = getattr(regime, knob)
+            constant = np.full(len(batch.ids), fixed if isinstance(fixed, int) else MISSING)
+            found[f"{knob}_{name}"] = drawn.get(knob, constant)
+    return found
 
 
 def drawn_for(sweep: Sweep, config_id: int) -> dict[str, dict[str, int]]:
@@ -49,16 +62,15 @@ def run(sweep: Sweep, regime: KnobRegime, batch: Batch) -> Array:
     if len(parts) == 1:
         return makespans(batch.tau, batch.d, batch.latency, parts[0][0], stops)
     out = np.zeros((len(stops), blocks_for(n) * LANES))
-    rows = [unpack(lanes, n) for lanes in (batch.tau, batch.d, batch.latency)]
     for knobs, where in parts:
-        tau, d, latency = (pack(times[where]) for times in rows)
+        tau, d, latency = (pack(rows_at(lanes, where)) for lanes in (batch.tau, batch.d, batch.latency))
         out[:, where] = makespans(tau, d, latency, knobs, stops).reshape(len(stops), -1)[:, : len(where)]
     return out.reshape(len(stops), -1, LANES)
 
 
 def _parts(sweep: Sweep, regime: KnobRegime, batch: Batch) -> Iterator[tuple[Regime, Array]]:
     """Each setting of the knobs, its feedback in units of 1/scale, with the indices of its configurations."""
-    for knobs, where in settings(sweep, [regime], batch):
+    for knobs, where in settings(sweep, [regime], batch, sweep.microbatches[-1]):
         setting = knobs[regime.name]
         if not regime.feedback:
             yield setting, where
@@ -102,9 +114,16 @@ def law(sweep: Sweep, regime: KnobRegime, batch: Batch) -> tuple[Array, Array]:
     )
 
 
-def settings(sweep: Sweep, regimes: Sequence[KnobRegime], batch: Batch) -> Iterator[tuple[dict[str, Regime], Array]]:
-    """Each setting of the regimes' knobs that occurs in the batch, with the indices of its configurations."""
+def settings(
+    sweep: Sweep, regimes: Sequence[KnobRegime], batch: Batch, microbatches: int | None = None
+) -> Iterator[tuple[dict[str, Regime], Array]]:
+    """Each setting of the regimes' knobs that occurs in the batch, with the indices of its configurations.
+
+    Where only so many ``microbatches`` count, limits that are too wide to bind are all the same.
+    """
     drawn = {(regime.name, knob): values for regime in regimes for knob, values in counts(sweep, regime, batch).items()}
+    if microbatches is not None:
+        drawn = {key: np.minimum(values, microbatches) for key, values in drawn.items()}
     if not drawn:
         yield {regime.name: regime.regime() for regime in regimes}, np.arange(len(batch.ids))
         return

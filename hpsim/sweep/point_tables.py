@@ -14,15 +14,13 @@ from hpsim.regime import NAMES
 from hpsim.sweep import knobs
 from hpsim.sweep.columns import schema
 from hpsim.sweep.evaluate import Evaluation
-from hpsim.sweep.file.regimes import COUNTS, KnobRegime
+from hpsim.sweep.file.knob_regime import COUNTS, KnobRegime
 from hpsim.sweep.sample import Batch
 from hpsim.sweep.spec import Sweep
 from hpsim.throughput_arrays import critical_names
 
 if TYPE_CHECKING:
     import pyarrow
-
-MISSING = -1  # a count that is unlimited, or different from stage to stage
 
 
 class PointTables:
@@ -76,16 +74,13 @@ class PointTables:
                 self._points(f"rel_err_{regime}", batch, evaluation.error(regime), unit=False)
                 self.unequal.append((regime, batch, evaluation.closed(regime)))
 
+        for name, counts in knobs.count_columns(self.sweep, batch).items():
+            self._config(name, batch, counts)
         for given in self.sweep.knob_regimes.values():
-            self._knobs(given, batch)
+            self._law(given, batch)
 
-    def _knobs(self, regime: KnobRegime, batch: Batch) -> None:
-        """What is drawn for a regime of knobs, and what the throughput law says."""
-        drawn = knobs.counts(self.sweep, regime, batch)
-        for knob in COUNTS:
-            fixed = getattr(regime, knob)
-            values = drawn.get(knob, np.full(len(batch.ids), fixed if isinstance(fixed, int) else MISSING))
-            self._config(f"{knob}_{regime.name}", batch, values)
+    def _law(self, regime: KnobRegime, batch: Batch) -> None:
+        """What the throughput law says of a regime of knobs."""
         slope, critical = knobs.law(self.sweep, regime, batch)
         self._config(f"slope_{regime.name}", batch, slope / batch.scale)
         names = np.array(critical_names(batch.S), dtype=object)
@@ -132,7 +127,7 @@ class PointTables:
             columns["rho"] = pyarrow.nulls(len(self.ids), form.field("rho").type)
         for column in (f"{knob}_{regime}" for regime in self.sweep.knob_regimes for knob in COUNTS):
             if column in columns:
-                columns[column] = pyarrow.array(columns[column], mask=columns[column] == MISSING)
+                columns[column] = pyarrow.array(columns[column], mask=columns[column] == knobs.MISSING)
         arrays = [pyarrow.array(columns[field.name], type=field.type) for field in form]
         return pyarrow.Table.from_arrays(arrays, schema=form)
 

@@ -79,7 +79,7 @@ class RunReport:
     failures : list of FailedChunk
         The first of them.
     violations : list of dict
-        The first rows of the table ``violations``.
+        Of the first configurations that violate a claim, the first row of each of the table ``violations``.
     """
 
     folder: Path

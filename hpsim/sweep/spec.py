@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -14,19 +13,29 @@ from typing import Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic.config import JsonDict
 
-from hpsim.claims.catalogue import catalogue
-from hpsim.claims.parse import parse
-from hpsim.claims.tree import Statement, StatementError
+from hpsim.claims.tree import Statement
 from hpsim.errors import SweepFileError
 from hpsim.regime import NAMES
+from hpsim.sweep.claims import in_order, statement_of
 from hpsim.sweep.file.checks import CHECKS, for_regimes
-from hpsim.sweep.file.distribution import Distribution, DistributionField, StagesField
+from hpsim.sweep.file.combinations import (
+    MANY_MICROBATCHES,
+    SAMPLED_ONLY,
+    SOURCES,
+    Source,
+    check_arithmetic,
+    check_memory,
+    check_rho,
+    check_source,
+    check_tau,
+    defaults,
+)
+from hpsim.sweep.file.distribution import DistributionField, StagesField
 from hpsim.sweep.file.document import Document
 from hpsim.sweep.file.exactness import (
-    RHO_PARTS,
     Demands,
-    check_feedback,
     check_grid,
+    check_knobs,
     check_pipelines,
     check_sampled,
     check_sixteenths,
@@ -44,25 +53,19 @@ from hpsim.sweep.file.fields import (
     shown,
 )
 from hpsim.sweep.file.grid import Grid
+from hpsim.sweep.file.knob_regime import Entry, KnobRegime, name_of
 from hpsim.sweep.file.pipelines_file import EXAMPLE, PipelineEntry, Text, listed, load_pipelines, unique_names
-from hpsim.sweep.file.regimes import Entry, KnobRegime, RegimeEntry, name_of, resolve
+from hpsim.sweep.file.regimes import RegimeEntry, resolve
 from hpsim.sweep.file.settings import with_settings
-from hpsim.sweep.file.validation import nearest, validated
+from hpsim.sweep.file.validation import validated
 from hpsim.sweep.file.values import ClaimText, Name, Share, Tolerance, each_once, safe_name
 from hpsim.sweep.file.yaml_file import find, load
 
-Source = Literal["sampled", "pipelines", "grid"]
-SOURCES: dict[str, Source] = {"configs": "sampled", "pipelines": "pipelines", "grid": "grid"}
-_SAMPLED_ONLY = ("stages", "tau", "d", "latency", "edge_cases")
-MOST_NUMBERS = 2**27
-"""In the tables of one chunk: 1 GiB of float64, which with what surrounds them takes 3.5 GiB while it is written."""
-MANY_MICROBATCHES = 32  # beyond it the points of a chunk of the usual size would take too much memory
 _NOT_EMPTY: JsonDict = {"minItems": 1, "uniqueItems": True}
 _TAU = (
     "Service time of each stage. Where every draw of a configuration is 0, one of its stages gets the upper end, "
     "so that no pipeline is without work."
 )
-_ZERO = Distribution("constant", (Fraction(0),))
 
 
 class Sweep(Part):
@@ -115,22 +118,7 @@ class Sweep(Part):
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, data: Any) -> Any:
-        """Defaults that depend on other keys."""
-        if not isinstance(data, dict):
-            return data
-        filled: dict[str, Any] = {}
-        counts = data.get("microbatches")
-        if data.get("record") == "violations":
-            filled["chunk"] = 131072
-        elif isinstance(counts, list) and len(counts) > MANY_MICROBATCHES:
-            filled["chunk"] = 8192
-        if data.get("configs") is not None:
-            filled |= {"d": _ZERO, "latency": _ZERO, "edge_cases": 0}
-            if data.get("arithmetic", "exact") == "exact":
-                filled["resolution"] = 20
-        if data.get("arithmetic") == "float64":
-            filled["tolerance"] = 1e-9
-        return filled | data
+        return defaults(data) | data if isinstance(data, dict) else data
 
     @field_validator("microbatches", "regimes", "claims", mode="before")
     @classmethod
@@ -155,19 +143,7 @@ class Sweep(Part):
         regimes = [name_of(entry) for entry in info.data.get("regimes", NAMES)]
         if value in ("paper", ["paper"]) or (value == [] and not for_regimes(regimes)):
             return for_regimes(regimes)
-        claims: list[str] = handler(value)
-        for index, claim in enumerate(each_once(claims, "claim")):
-            needed = CHECKS.get(claim) or _statement(claim, regimes, index).regimes
-            absent = [regime for regime in needed if regime not in regimes]
-            if absent:
-                found = f"{claim} compares {' and '.join(needed)}, but regimes lacks {' and '.join(absent)}"
-                checks = for_regimes(regimes)
-                ids = f"{', '.join(checks)}, and " if checks else ""
-                raise refusal((index,), found, f"allowed for these regimes: {ids}statements about them")
-        return [
-            *sorted((c for c in claims if c in CHECKS), key=list(CHECKS).index),
-            *(c for c in claims if c not in CHECKS),
-        ]
+        return in_order(each_once(handler(value), "claim"), regimes)
 
     @field_validator("pipelines", mode="before")
     @classmethod
@@ -182,20 +158,46 @@ class Sweep(Part):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Sweep:
-        _check_source(self)
-        _check_times(self)
-        _check_rho(self)
+        check_source([key for key in (*SOURCES, *SAMPLED_ONLY) if getattr(self, key) is not None])
+        if self.tau is not None:
+            check_tau(self.tau)
+        check_rho("partial" in self.regimes, self.rho, self.grid)
         for index, text in enumerate(self.claims):
             if text in self.statements and self.statements[text].uses_rho and "partial" not in self.regimes:
                 raise refusal(("claims", index), f"{text} depends on rho", "allowed with the regime partial")
         for regime in self.knob_regimes.values():
-            regime.check_stages(*self.stage_range)
-        _check_arithmetic(self)
-        _check_memory(self)
+            regime.check_fit(*self.stage_range, self.microbatches[-1])
+        check_arithmetic(self.arithmetic == "exact", self.tolerance, self.resolution, self.source)
+        self._check_totals()
+        if self.record == "points":  # violations are looked for tile by tile, whatever the chunk
+            numbers = 2 * self.stage_range[1] + len(self.microbatches) * (1 + 3 * len(self.regimes))
+            check_memory(self.chunk, self.n_configs, numbers)
         if self.n_configs > MAX_CONFIGS:
             found = f"10^{len(str(self.n_configs)) - 1} configurations or more"
             raise refusal(("grid",), found, f"allowed: at most {MAX_CONFIGS}")
         return self
+
+    def _check_totals(self) -> None:
+        """Totals, shares and feedback times that the arithmetic can hold."""
+        exact = self.arithmetic == "exact"
+        demands = Demands.of(self.microbatches[-1], exact, self.regimes)
+        if self.pipelines is not None:
+            check_pipelines(self.pipelines, demands)
+            units = {Fraction(1, entry.scale) for entry in self.pipelines}
+        elif self.grid is not None:
+            check_grid(self.grid, demands)
+            units = {Fraction(1, self.grid.scale)}
+            if exact:
+                check_sixteenths(self.grid.rho, ("grid", "rho"))
+        else:
+            times = {"tau": self.tau, "d": self.d, "latency": self.latency}
+            known = {key: distribution for key, distribution in times.items() if distribution is not None}
+            check_sampled(self.stage_range[1], demands, known, self.resolution)
+            units = {Fraction(1, 2 ** (self.resolution or 0))}
+        if exact and self.rho is not None and self.rho.kind in ("constant", "choice"):
+            check_sixteenths(self.rho.values, ("rho", "choice"))
+        if exact:
+            check_knobs(self.knob_regimes.values(), units)
 
     @property
     def source(self) -> Source:
@@ -215,7 +217,7 @@ class Sweep(Part):
     @cached_property
     def statements(self) -> dict[str, Statement]:
         """The claims that are no built-in checks, as parsed."""
-        return {text: _statement(text, self.regime_names, 0) for text in self.claims if text not in CHECKS}
+        return {text: statement_of(text, self.regime_names) for text in self.claims if text not in CHECKS}
 
     @property
     def n_configs(self) -> int:
@@ -316,22 +318,6 @@ def _sweep(document: Document, folder: Path, stem: str) -> Sweep:
     return validated(Sweep, Document(document.file, data, document.lines, document.settings))
 
 
-def _statement(text: str, regimes: Sequence[str], index: int) -> Statement:
-    """The statement of a claim, by id or as it stands, about one pipeline in regimes of these names."""
-    known = catalogue().get(text)
-    if known is None and re.fullmatch(r"[a-z][a-z0-9_-]*", text):
-        ids = dict.fromkeys(["paper", *CHECKS, *catalogue()])
-        raise refusal((index,), f"unknown claim {shown(text)}", f"{nearest(text, ids)}, or a statement")
-    try:
-        statement = parse(text, tuple(regimes)) if known is None else known.parsed
-    except StatementError as error:
-        hint = error.allowed if error.allowed.startswith("did you mean") else f"allowed: {error.allowed}"
-        raise refusal((index,), f"{error.place}: {error.found}", hint) from None
-    if len(statement.pipelines) > 1:
-        raise refusal((index,), f"{text} compares two pipelines", "allowed: claims about one pipeline")
-    return statement
-
-
 def _plain(value: Any) -> Any:
     """A field of a sweep in plain JSON types."""
     if isinstance(value, Fraction):
@@ -339,103 +325,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value.resolved() if hasattr(value, "resolved") else value
-
-
-def _check_source(sweep: Sweep) -> None:
-    """One source, and only the keys that go with it."""
-    given = [key for key in SOURCES if getattr(sweep, key) is not None]
-    if len(given) != 1:
-        if not given:
-            raise refusal((), "no source of configurations", f"exactly one of {', '.join(SOURCES)} is required")
-        raise refusal((given[1],), f"a second source beside {given[0]}", f"exactly one of {', '.join(SOURCES)}")
-    source = given[0]
-    for key in _SAMPLED_ONLY:
-        if source == "configs" and getattr(sweep, key) is None:
-            raise refusal((key,), "this key is missing", f"configs needs stages and tau, for example {_EXAMPLES[key]}")
-        if source != "configs" and getattr(sweep, key) is not None:
-            raise refusal((key,), f"{key} beside {source}, which fixes every pipeline", "allowed only with configs")
-
-
-_EXAMPLES = {"stages": "stages: {uniform: [2, 8]}", "tau": "tau: {loguniform: [0.1, 10]}"}
-
-
-def _check_times(sweep: Sweep) -> None:
-    """Service times that are not all zero; ``times`` only where there are service times to take."""
-    if sweep.tau is None:
-        return
-    if sweep.tau.times is not None:
-        raise refusal(("tau", "times"), "tau times itself", "allowed for d and latency")
-    if sweep.tau.high == 0:
-        raise refusal(("tau",), "every service time would be 0", "allowed: a distribution that can be above 0")
-
-
-def _check_rho(sweep: Sweep) -> None:
-    """Shares of overlap where ``partial`` needs them, and nowhere else."""
-    partial = "partial" in sweep.regimes
-    in_grid = sweep.grid is not None
-    given = sweep.grid.rho if sweep.grid is not None else sweep.rho
-    path = ("grid", "rho") if in_grid else ("rho",)
-    if sweep.grid is not None and sweep.rho is not None:
-        raise refusal(("rho",), "rho beside grid", "allowed: a list of shares inside grid")
-    if partial and not given:
-        example = "grid: {rho: [0, 0.5, 1], …}" if in_grid else "rho: {uniform: [0, 1]}"
-        raise refusal(path, "this key is missing", f"the regime partial needs it, for example {example}")
-    if not partial and given:
-        raise refusal(path, "rho without the regime partial", "allowed: add partial to regimes, or leave rho out")
-    if sweep.rho is None:
-        return
-    if sweep.rho.times is not None:
-        raise refusal(("rho", "times"), "rho times a service time", "allowed for d and latency")
-    if sweep.rho.high > 1:
-        raise refusal(("rho",), f"shares up to {float(sweep.rho.high):.4g}", "allowed: shares from 0 to 1")
-
-
-def _check_memory(sweep: Sweep) -> None:
-    """A chunk whose points can be held in memory while they are written."""
-    if sweep.record != "points":
-        return  # evaluated tile by tile, whatever the chunk
-    each = 2 * sweep.stage_range[1] + len(sweep.microbatches) * (1 + 3 * len(sweep.regimes))
-    if min(sweep.chunk, sweep.n_configs) * each > MOST_NUMBERS:
-        found = f"about {each} numbers for each of {sweep.chunk} configurations, too many to hold in memory at once"
-        raise refusal(("chunk",), found, f"allowed here: a chunk of at most {max(1, MOST_NUMBERS // each)}")
-
-
-def _check_arithmetic(sweep: Sweep) -> None:
-    """Keys that go with the arithmetic, and totals that it can hold."""
-    exact = sweep.arithmetic == "exact"
-    if exact and sweep.tolerance is not None:
-        raise refusal(("tolerance",), "a tolerance in exact arithmetic", "allowed with arithmetic: float64")
-    if sweep.resolution is not None and (not exact or sweep.configs is None):
-        why = "float64 arithmetic, which has no grid" if not exact else "explicit times, which are never rounded"
-        raise refusal(("resolution",), f"a resolution with {why}", "allowed with configs and arithmetic: exact")
-    demands = _demands(sweep)
-    if sweep.pipelines is not None:
-        check_pipelines(sweep.pipelines, demands)
-        units = {Fraction(1, entry.scale) for entry in sweep.pipelines}
-    elif sweep.grid is not None:
-        check_grid(sweep.grid, demands)
-        units = {Fraction(1, sweep.grid.scale)}
-        if exact:
-            check_sixteenths(sweep.grid.rho, ("grid", "rho"))
-    else:
-        times = {"tau": sweep.tau, "d": sweep.d, "latency": sweep.latency}
-        known = {key: distribution for key, distribution in times.items() if distribution is not None}
-        check_sampled(sweep.stage_range[1], demands, known, sweep.resolution)
-        units = {Fraction(1, 2 ** (sweep.resolution or 0))}
-    if exact and sweep.rho is not None and sweep.rho.kind in ("constant", "choice"):
-        check_sixteenths(sweep.rho.values, ("rho", "choice"))
-    for regime in sweep.knob_regimes.values() if exact else ():
-        check_sixteenths(regime.shares, ("regimes", regime.place, "overlap"))
-        for unit in units:
-            check_feedback(regime.feedback, unit, regime.place)
-
-
-def _demands(sweep: Sweep) -> Demands:
-    """What the regimes ask of the arithmetic."""
-    knobs = sweep.knob_regimes.values()
-    whole = all(share in (0, 1) for regime in knobs for share in regime.shares)
-    parts = 1 if whole and "partial" not in sweep.regimes else RHO_PARTS
-    feedback = max((regime.feedback for regime in knobs), default=None)
-    if feedback is None and "rendezvous" in sweep.regimes:
-        feedback = Fraction(0)
-    return Demands(sweep.microbatches[-1], sweep.arithmetic == "exact", parts, feedback)

@@ -17,14 +17,14 @@ from hpsim.claims.lanes import LaneShares, LaneTimes, decide_lanes
 from hpsim.claims.systems import ExactPipeline
 from hpsim.claims.tree import Statement
 from hpsim.kernels.chain import LANES
-from hpsim.lanes import Array, pack, unpack
+from hpsim.lanes import Array, pack, rows_at
 from hpsim.regime import Regime
 from hpsim.sweep import knobs
 from hpsim.sweep.file.exactness import RHO_PARTS
 from hpsim.sweep.sample import Batch
 from hpsim.sweep.spec import Sweep
 
-MOST_CERTAIN = 1000  # failures without any rounding that are decided once more, in a batch
+MOST_CERTAIN = 32  # failures without any rounding that are decided once more, in a batch
 
 
 @dataclass(frozen=True)
@@ -52,39 +52,39 @@ def decided(sweep: Sweep, statement: Statement, batch: Batch) -> Decided:
     failed = np.zeros((n, len(sweep.microbatches)), dtype=bool)
     own = [sweep.knob_regimes[name] for name in statement.regimes if name in sweep.knob_regimes]
     undefined = vanished = 0
+    certain = MOST_CERTAIN
     for regimes, where in knobs.settings(sweep, own, batch):
-        part = _Part(sweep, statement, regimes, batch, where).decided()
+        part, taken = _Part(sweep, statement, regimes, batch, where).decided(certain)
+        certain -= taken
         failed[where] = part.failed
         undefined += part.undefined
         vanished += part.vanished
     return Decided(failed, undefined, vanished)
 
 
+@dataclass(frozen=True, eq=False)
 class _Part:
-    """Configurations of a batch that share the knobs of every regime."""
+    """Configurations of a batch, by index in ``where``, that share the knobs of every regime."""
 
-    def __init__(
-        self, sweep: Sweep, statement: Statement, regimes: Mapping[str, Regime], batch: Batch, where: Array
-    ) -> None:
-        self.sweep = sweep
-        self.statement = statement
-        self.regimes = regimes
-        self.batch = batch
-        self.where = where
+    sweep: Sweep
+    statement: Statement
+    regimes: Mapping[str, Regime]
+    batch: Batch
+    where: Array
 
-    def decided(self) -> Decided:
-        """The statement at the points of this part."""
+    def decided(self, most_certain: int) -> tuple[Decided, int]:
+        """The statement at the points of this part, and how many certain failures were decided once more."""
         counts = np.array(self.sweep.microbatches, dtype=np.float64)[:, None, None]
         found = decide_lanes(self.statement, self.regimes, [self._times()], counts, self._shares(), margins=False)
         failed, near, known = (self._rows(lanes) for lanes in (found.defined & ~found.truth, found.near, found.defined))
         undefined, vanished = int(np.count_nonzero(~known & ~near)), 0
-        certain = np.argwhere(failed & ~near)  # in lanes every number of these was exact
-        for i, j in [*np.argwhere(near), *certain[:MOST_CERTAIN]]:
+        certain = np.argwhere(failed & ~near)[:most_certain]  # in lanes every number of these was exact
+        for i, j in [*np.argwhere(near), *certain]:
             truth = self._exactly(int(self.where[i]), self.sweep.microbatches[j])
             undefined += truth is None
             vanished += bool(failed[i, j]) and truth is True
             failed[i, j] = truth is False
-        return Decided(failed, undefined, vanished)
+        return Decided(failed, undefined, vanished), len(certain)
 
     def _rows(self, lanes: Array) -> Array:
         rows: Array = lanes.reshape(len(lanes), -1)[:, : len(self.where)].T.copy()
@@ -96,7 +96,7 @@ class _Part:
         if exact and len(self.where) == len(batch.ids):
             return LaneTimes(batch.tau, batch.d, batch.latency, 2.0 ** -(self.sweep.resolution or 0))
         scale = batch.scale[self.where][:, None]
-        rows = (unpack(lanes, len(batch.ids))[self.where] / scale for lanes in (batch.tau, batch.d, batch.latency))
+        rows = (rows_at(lanes, self.where) / scale for lanes in (batch.tau, batch.d, batch.latency))
         tau, d, latency = (pack(times) for times in rows)
         return LaneTimes(tau, d, latency, 2.0 ** -(self.sweep.resolution or 0) if exact else 0.0)
 
@@ -105,7 +105,7 @@ class _Part:
         if rho is None or not self.statement.uses_rho:
             return None
         if len(self.where) < len(self.batch.ids):
-            rho = pack(rho.reshape(-1)[self.where][:, None])[:, 0]
+            rho = pack(rows_at(rho[:, None], self.where))[:, 0]
         return LaneShares(rho, 1.0 / RHO_PARTS if self.sweep.arithmetic == "exact" else 0.0)
 
     def _exactly(self, i: int, M: int) -> bool | None:

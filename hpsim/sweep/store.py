@@ -285,7 +285,10 @@ class RunFolder:
             raise
 
     def first_violations(self, most: int) -> list[dict[str, Any]]:
-        """The first ``most`` stored violations, each its row of the table, in the order of the sweep."""
+        """The first stored violation of each of the first ``most`` configurations that have one, in the sweep's order.
+
+        Each is its row of the table.
+        """
         import pyarrow.parquet
 
         rows: list[dict[str, Any]] = []
@@ -293,7 +296,12 @@ class RunFolder:
         with told_plainly(self.path):
             # Each part holds at least one; a number of seven digits comes after all of six.
             for part in heapq.nsmallest(most, parts, key=lambda part: (len(part.name), part.name)):
-                rows += pyarrow.parquet.read_table(part).slice(0, most - len(rows)).to_pylist()
+                if len(rows) == most:
+                    break
+                table = pyarrow.parquet.read_table(part)
+                ids = table.column("config_id").to_pylist()  # in ascending order
+                firsts = [place for place, config_id in enumerate(ids) if place == 0 or config_id != ids[place - 1]]
+                rows += table.take(firsts[: most - len(rows)]).to_pylist()
         return rows
 
     def _record(self, index: int) -> Path:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Array = Any  # a NumPy array
 
-KINDS = ("arrival", "start", "finish", "depart", "release", "sending", "sent")
+KINDS = ("arrival", "start", "finish", "depart", "release", "send", "sent")
 
 
 def moments(schedule: Schedule) -> dict[str, Array]:

@@ -73,7 +73,8 @@ def draw(schedule: Schedule, ax: Axes, unit: str | None = None) -> Axes:
         _numbers(ax, at, makespan)
     looks["starved"] = {"facecolor": _PALE, "edgecolor": _PALE}
     remark = "; heights are shares of the time" if in_shares else ""
-    _frame(ax, schedule.S, makespan, f"time [{unit or 'time units'}]{remark}", looks)
+    plain = (unit or "time units").replace("$", r"\$")  # between two of them formulas would begin
+    _frame(ax, schedule.S, makespan, f"time [{plain}]{remark}", looks)
     return ax
 
 
@@ -89,7 +90,7 @@ def _link(ax: Axes, at: dict[str, Any], k: int, makespan: float) -> dict[str, di
     """Transfers between two stages, those at once one below the other; of very many only how dense they are."""
     import numpy as np
 
-    begin, end, arrival = at["sending"][:, k], at["sent"][:, k], at["arrival"][:, k + 1]
+    begin, end, arrival = at["send"][:, k], at["sent"][:, k], at["arrival"][:, k + 1]
     lane = np.array(lanes(begin.tolist(), arrival.tolist()))
     count = int(lane.max()) + 1
     if count > _LANES:
@@ -143,7 +144,7 @@ def _shares(ax: Axes, at: dict[str, Any], k: int, makespan: float) -> dict[str, 
             _fill(ax, edges, bottom, top, looks[name]["facecolor"])
         bottom = top
     if k < at["sent"].shape[1]:
-        busy = np.diff(in_flight(at["sending"][:, k], at["sent"][:, k], edges)) / stretch
+        busy = np.diff(in_flight(at["send"][:, k], at["sent"][:, k], edges)) / stretch
         if (busy > 1e-3).any():
             looks["transfer"] = _TRANSFER
             low = np.full(_BINS, k + 0.6)
@@ -157,14 +158,14 @@ def _fill(ax: Axes, edges: Any, low: Any, high: Any, color: str) -> None:
 
 
 def _numbers(ax: Axes, at: dict[str, Any], makespan: float) -> None:
-    """The micro-batch in each service, where all of a row have room for it."""
-    M, S = at["start"].shape
+    """The micro-batch in each service that has room for it."""
+    S = at["start"].shape[1]
     inches = _WIDTH * 0.85 / makespan if makespan else 0.0
     for k in range(S):
         lengths = at["finish"][:, k] - at["start"][:, k]
-        if float(lengths.min()) * inches < _DIGIT * (len(str(M - 1)) + 0.5):
-            continue
         for m, (start, length) in enumerate(zip(at["start"][:, k].tolist(), lengths.tolist(), strict=True)):
+            if length * inches < _DIGIT * (len(str(m)) + 0.5):
+                continue
             ax.text(start + length / 2, k, str(m), color="white", ha="center", va="center", fontsize=7)
 
 

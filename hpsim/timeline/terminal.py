@@ -20,7 +20,7 @@ LEAST_WIDTH = 40
 _STEPS = (1, 1.25, 2, 2.5, 4, 5, 8)
 _ROUNDING = 1e-3  # of a column; differences of large sums are not exact
 _TICK = 10  # columns from one number on the axis to the next
-_DRAWN = ("start", "finish", "depart", "release", "sending", "sent")
+_DRAWN = ("start", "finish", "depart", "release", "send", "sent")
 _KINDS = ("service", "sending", "blocked", "starved")  # of equal parts of a column the first is shown
 
 
@@ -56,11 +56,14 @@ class Chart:
         Time of a column.
     shown : set of str
         What the rows show, for the legend: names of fields of Glyphs.
+    all_numbered : bool
+        Whether every service has the number of its micro-batch.
     """
 
     rows: list[Row]
     step: float
     shown: set[str]
+    all_numbered: bool
 
 
 def chart(schedule: Schedule, width: int, glyphs: Glyphs = UNICODE) -> Chart:
@@ -76,13 +79,16 @@ def chart(schedule: Schedule, width: int, glyphs: Glyphs = UNICODE) -> Chart:
     inner = np.unique(np.concatenate([s[kind].ravel() for kind in _DRAWN]))
     step = round_step(makespan, width - margin - 1, inner.tolist() if len(inner) <= 4 * width else (math.pi,))
     edges = np.arange(max(1, math.ceil(makespan / step * (1 - 1e-12))) + 1) * step
-    rows = []
+    rows, numbers = [], 0
     for k in range(schedule.S):
-        rows.append([(labels[k].ljust(margin), "label"), *_stage(s, k, edges, makespan, glyphs)])
+        pieces, drawn = _stage(s, k, edges, makespan, glyphs)
+        rows.append([(labels[k].ljust(margin), "label"), *pieces])
+        numbers += drawn
         if has_links and k < schedule.S - 1:
             rows.append([(links[k].ljust(margin), "label"), *_link(s, k, edges, glyphs)])
     shown = {kind for row in rows for _, kind in row}
-    return Chart(rows + _axis(edges, step, margin, width, glyphs), step, shown)
+    all_numbered = numbers == schedule.S * schedule.M
+    return Chart(rows + _axis(edges, step, margin, width, glyphs), step, shown, all_numbered)
 
 
 def round_step(makespan: float, columns: int, moments: Iterable[float] = ()) -> float:
@@ -102,8 +108,8 @@ def round_step(makespan: float, columns: int, moments: Iterable[float] = ()) -> 
     return steps[0]
 
 
-def _stage(s: dict[str, Array], k: int, edges: Array, makespan: float, glyphs: Glyphs) -> Row:
-    """What takes most of each column, with the number of a micro-batch where its service begins."""
+def _stage(s: dict[str, Array], k: int, edges: Array, makespan: float, glyphs: Glyphs) -> tuple[Row, int]:
+    """What takes most of each column, numbers of micro-batches where their service begins, and how many of these."""
     import numpy as np
 
     spans = (("start", "finish"), ("depart", "release"), ("finish", "depart"))
@@ -136,7 +142,7 @@ def _link(s: dict[str, Array], k: int, edges: Array, glyphs: Glyphs) -> Row:
     """How many transfers a column carries on average, or else whether something travels in it."""
     import numpy as np
 
-    begin, end, arrival = s["sending"][:, k], s["sent"][:, k], s["arrival"][:, k + 1]
+    begin, end, arrival = s["send"][:, k], s["sent"][:, k], s["arrival"][:, k + 1]
     stretch = float(edges[1])
     carried = np.diff(in_flight(begin, end, edges)) / stretch
     travelling = np.diff(in_flight(end, arrival, edges)) / stretch
@@ -152,31 +158,37 @@ def _link(s: dict[str, Array], k: int, edges: Array, glyphs: Glyphs) -> Row:
         else "blank"
         for transfers, travel in zip(carried.tolist(), travelling.tolist(), strict=True)
     ]
-    return _numbered(kinds, "transfer", begin, end, edges, glyphs)
+    return _numbered(kinds, "transfer", begin, end, edges, glyphs)[0]
 
 
-def _numbered(kinds: Sequence[str], numbered: str, begin: Array, end: Array, edges: Array, glyphs: Glyphs) -> Row:
-    """Columns as pieces; each stretch of ``numbered`` begins with its micro-batch where such numbers have room."""
+def _numbered(
+    kinds: Sequence[str], numbered: str, begin: Array, end: Array, edges: Array, glyphs: Glyphs
+) -> tuple[Row, int]:
+    """Columns as pieces; a stretch of ``numbered`` begins with its micro-batch where that fits. And how many do."""
     cells = [(getattr(glyphs, kind, " "), kind) for kind in kinds]
-    step, digits = float(edges[1]), len(str(len(begin) - 1))
-    if (end - begin).mean() >= step * (digits + (digits > 1)):  # numbers that touch would be read as one
-        taken = 0
-        for m, (first, last) in enumerate(zip((begin / step).tolist(), (end / step).tolist(), strict=True)):
-            text, nearest = str(m), math.floor(first + 0.5 - 1e-6)
-            for left in (nearest, math.floor(first + 1e-6), nearest + 1):
-                right = left + len(text)
-                alone = taken <= left and right <= math.ceil(last - 1e-6)
-                if alone and all(kind == numbered for kind in kinds[left:right]):
-                    cells[left:right] = [(digit, f"{numbered} number") for digit in text]
-                    taken = right
-                    break
+    step = float(edges[1])
+    length, apart = (end - begin).mean() / step, (begin[-1] - begin[0]) / step / max(len(begin) - 1, 1)
+    taken = drawn = 0
+    after_several = False  # digits: numbers that touch would be read as one, unless each is a single digit
+    for m, (first, last) in enumerate(zip((begin / step).tolist(), (end / step).tolist(), strict=True)):
+        text, nearest = str(m), math.floor(first + 0.5 - 1e-6)
+        several = len(text) > 1
+        if length < len(text) or (several and apart < len(text) + 1):
+            break
+        for left in (nearest, math.floor(first + 1e-6), nearest + 1):
+            right = left + len(text)
+            alone = taken + (several or after_several) * (drawn > 0) <= left
+            if alone and right <= math.ceil(last - 1e-6) and all(kind == numbered for kind in kinds[left:right]):
+                cells[left:right] = [(digit, f"{numbered} number") for digit in text]
+                taken, after_several, drawn = right, several, drawn + 1
+                break
     pieces: Row = []
     for text, kind in cells:
         if pieces and pieces[-1][1] == kind:
             pieces[-1] = (pieces[-1][0] + text, kind)
         else:
             pieces.append((text, kind))
-    return pieces
+    return pieces, drawn
 
 
 def _axis(edges: Array, step: float, margin: int, width: int, glyphs: Glyphs) -> list[Row]:

@@ -46,7 +46,7 @@ def trace_events(schedule: Schedule, unit: str = "s") -> Iterator[Event]:
         raise HpsimError("unit", f"a run of {float(schedule.makespan):.6g} {unit}", "292 years at most in a trace")
     rounded = {kind: np.rint(array * UNITS[unit]).tolist() for kind, array in moments(schedule).items()}
     at = {kind: [[int(moment) for moment in row] for row in rows] for kind, rows in rounded.items()}
-    links = [lanes([row[s] for row in at["sending"]], [row[s] for row in at["sent"]]) for s in range(schedule.S - 1)]
+    links = [lanes([row[s] for row in at["send"]], [row[s] for row in at["sent"]]) for s in range(schedule.S - 1)]
     widths = [max(taken) + 1 for taken in links]
     firsts = [sum(widths[:s]) for s in range(len(widths))]
     yield from _names(schedule.S, widths)
@@ -82,7 +82,7 @@ def _stages(at: dict[str, Any], m: int) -> Iterator[Event]:
 
 
 def _transfer(at: dict[str, Any], m: int, s: int, tid: int) -> Iterator[Event]:
-    begin, end, arrival = at["sending"][m][s], at["sent"][m][s], at["arrival"][m][s + 1]
+    begin, end, arrival = at["send"][m][s], at["sent"][m][s], at["arrival"][m][s + 1]
     flow = {"name": "transfer", "cat": "transfer", "id": m * len(at["start"][0]) + s}
     yield flow | {"ph": "s", "ts": _microseconds(at["start"][m][s]), "pid": STAGES, "tid": s}
     if end > begin:

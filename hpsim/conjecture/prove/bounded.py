@@ -39,7 +39,7 @@ class Outcome:
         It is also defined everywhere there, for certain.
     counterexample : Counterexample or None
     reason : str
-        Why it is open, where it is neither shown nor refuted.
+        Why it is open, where it is neither shown nor refuted; empty where the time was up.
     """
 
     shown: bool
@@ -70,7 +70,7 @@ def at_every_m(problem: Problem, stages: tuple[int, ...], prover: Prover) -> Out
     Unsupported
         When it takes more than closed forms, or falls into too many cases.
     """
-    spelled = Spelled(problem, stages)
+    spelled = Spelled(problem, stages, deadline=prover.deadline)
     name = f"{_in_words(stages)}, every M{_among(problem)}"
     known = spelled.assumptions
     condition = [*known, without_n(spelled.fails)]
@@ -88,8 +88,8 @@ def at_every_m(problem: Problem, stages: tuple[int, ...], prover: Prover) -> Out
             if found is not None:
                 return Outcome(False, counterexample=_simpler(problem, stages, found, prover))
     if answer != "unsat":
-        reason = "no more time" if answer == "unknown" else "no whole M found for the solver's model"
-        return Outcome(False, reason=f"{name}: {reason}")
+        reason = "" if answer == "unknown" else f"at {name} the solver names no whole M"
+        return Outcome(False, reason=reason)
     prover.keep(name, condition)
     return Outcome(True, everywhere=_defined(spelled, without_n(spelled.undefined), prover, name))
 
@@ -102,7 +102,7 @@ def at_one_m(problem: Problem, stages: tuple[int, ...], M: int, prover: Prover, 
     Unsupported
         When it takes something that only exact numbers can tell.
     """
-    spelled = Spelled(problem, stages, M)
+    spelled = Spelled(problem, stages, M, deadline=prover.deadline)
     name = f"{_in_words(stages)}, M = {M}{_among(problem)}"
     condition = [*spelled.assumptions, spelled.fails]
     answer, model = prover.ask(condition, seconds)
@@ -113,8 +113,8 @@ def at_one_m(problem: Problem, stages: tuple[int, ...], M: int, prover: Prover, 
         found = _confirmed(problem, spelled, model, M) or _in_small_numbers(problem, spelled, prover, M)
         if found is not None:
             return Outcome(False, counterexample=_simpler(problem, stages, found, prover))
-        return Outcome(False, reason=f"{name}: a model of the solver that exact numbers do not confirm")
-    return Outcome(False, reason=f"{name}: no answer within the time")
+        return Outcome(False, reason=f"at {name} exact numbers do not confirm what the solver found")
+    return Outcome(False)
 
 
 def holds_somewhere(problem: Problem, prover: Prover) -> bool:
@@ -163,6 +163,8 @@ def _simpler(problem: Problem, stages: tuple[int, ...], found: Counterexample, p
     """A counterexample in small whole numbers with few micro-batches, if a short look finds one."""
     short = prover.within(0.2)
     for M in range(1, min(found.example.M, 6) + 1):
+        if not short.left:
+            break
         spelled = Spelled(problem, stages, M)
         condition = [*spelled.assumptions, spelled.fails]
         if short.ask(condition, 1.0)[0] == "unsat":

@@ -34,12 +34,12 @@ class Induction:
         When the statement takes something else from the stages than folds.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, deadline: float | None = None) -> None:
         if len(problem.pipelines) == 2 and problem.relation is None:
             raise Unsupported("two pipelines of different numbers of stages")
         if problem.question.only_stages is not None:
             raise Unsupported("a regime for one number of stages")
-        algebra = ProofAlgebra()
+        algebra = ProofAlgebra(deadline)
         self.rho = variable("rho")
         self.evaluation = FoldEvaluation(problem, plain(variable(N) + 1), self.rho, algebra)
         value, domain = self.evaluation.value(problem.statement.root)
@@ -117,7 +117,7 @@ def prove_every_s(problem: Problem, prover: Prover) -> bool | None:
     Unsupported
         When it cannot be put as an induction over folds.
     """
-    induction = Induction(problem)
+    induction = Induction(problem, prover.deadline)
     # the claim's own invariant may be all it takes
     for proposed in ([induction.given] if induction.given else []) + [[*induction.given, *induction.candidates]]:
         kept = _inductive(induction, proposed, prover)
@@ -209,7 +209,11 @@ def _recorded(
 
 
 def _equal(now: Poly, fold: Fold) -> Formula:
-    return some(every((case.guard, compared(now * case.divisor - case.number, "=="))) for case in fold.body.cases)
+    """``now`` is the body of the fold; where a divisor is 0, it may be anything."""
+    return some(
+        every((case.guard, some((compared(now * case.divisor - case.number, "=="), compared(case.divisor, "==")))))
+        for case in fold.body.cases
+    )
 
 
 def _step(fold: Fold) -> Formula:

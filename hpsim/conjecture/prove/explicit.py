@@ -16,11 +16,12 @@ from hpsim.conjecture.prove.formula import FALSE, TRUE, Formula, compared, every
 from hpsim.conjecture.prove.poly import ZERO, Poly, poly, total, variable
 from hpsim.conjecture.prove.problem import Problem
 from hpsim.conjecture.prove.smt import rational
-from hpsim.conjecture.prove.unsupported import Unsupported
+from hpsim.conjecture.prove.unsupported import NoClosedForm, Unsupported
 from hpsim.conjecture.prove.value import N, ProofAlgebra, Value, plain
 from hpsim.event_graph import Event, EventGraph, graph_of, run
 from hpsim.exact import exact
 from hpsim.regime import RENDEZVOUS, Regime
+from hpsim.throughput_terms import resources
 
 _MOST_STAGES_PERMUTED = 4
 _MOST_EVENTS = 2_000  # micro-batches times stages
@@ -66,7 +67,7 @@ class ExplicitPipeline:
             return Term(self._algebra.add(plain(total((*occupancy, *flight))), self._algebra.multiply(passes, longest)))
         known = None if number is None else number.constant
         if known is None:
-            raise Unsupported(f"T({regime}) has no closed form")
+            raise NoClosedForm(f"T({regime}) has no closed form")
         if known < 1 or known.denominator != 1:
             return Term(plain(0), False)
         if known * self.S > _MOST_EVENTS:
@@ -94,16 +95,8 @@ class ExplicitPipeline:
         if not knobs.communication:
             d = latency = (ZERO,) * (self.S - 1)
         held = [share * time for share, time in zip(self._held(regime), d, strict=True)]
-        terms = [time + hold for time, hold in zip(tau, (*held, ZERO), strict=True)]
-        for s, places in enumerate(knobs.buffers_of(self.S)[1:]):
-            if places is not None:
-                terms.append((d[s] + latency[s] + terms[s + 1]) * Fraction(1, places + 1))
-        for time, channels in zip(d, knobs.channels_of(self.S - 1), strict=True):
-            if channels is not None:
-                terms.append(time * Fraction(1, channels))
-        if knobs.window is not None:
-            terms.append((total((*tau, *d, *latency)) + exact(knobs.feedback)) * Fraction(1, knobs.window))
-        return plain(self._algebra.latest(*terms))
+        terms = resources(tau, d, latency, held, poly(exact(knobs.feedback)), knobs)
+        return plain(self._algebra.latest(*(time * Fraction(1, count) for _, _, time, count in terms)))
 
     def _chain(self, regime: str) -> tuple[list[Poly], list[Poly]]:
         links = zip((*self._unknowns.d, ZERO), (*self._unknowns.latency, ZERO), strict=True)
@@ -146,6 +139,8 @@ class Spelled:
         Number of micro-batches; by default it is the variable ``n`` plus 1.
     point : Example, optional
         Numbers in place of the variables.
+    deadline : float, optional
+        On the clock of ``time.monotonic``; after it OutOfTime is raised.
 
     Attributes
     ----------
@@ -158,11 +153,16 @@ class Spelled:
     """
 
     def __init__(
-        self, problem: Problem, stages: tuple[int, ...], M: int | None = None, point: Example | None = None
+        self,
+        problem: Problem,
+        stages: tuple[int, ...],
+        M: int | None = None,
+        point: Example | None = None,
+        deadline: float | None = None,
     ) -> None:
         self.problem = problem
         self.stages = dict(zip(problem.pipelines, stages, strict=True))
-        algebra = ProofAlgebra()
+        algebra = ProofAlgebra(deadline)
         self.unknowns = self._of_point(point) if point else self._named()
         if point is not None:
             self.rho = None if point.rho is None else poly(point.rho)

@@ -20,7 +20,7 @@ from hpsim.conjecture.prove.chain_lemma import is_chain, occupancy_and_flight
 from hpsim.conjecture.prove.formula import TRUE, Atom, Formula, atoms, every, negated, some
 from hpsim.conjecture.prove.poly import ONE, ZERO, Monomial, Poly, total, variable
 from hpsim.conjecture.prove.problem import Problem
-from hpsim.conjecture.prove.unsupported import Unsupported
+from hpsim.conjecture.prove.unsupported import NoClosedForm, Unsupported
 from hpsim.conjecture.prove.value import SIGNED, STAGE, ProofAlgebra, Value, at_least_zero, plain
 
 Kind = Literal["sum", "max", "min", "first", "last"]
@@ -126,7 +126,7 @@ class FoldEvaluation(Evaluation):
     def _occupied(self, pipeline: str, regime: str) -> tuple[Value, Value]:
         """The first micro-batch's time through a chain, and the largest occupancy."""
         if not is_chain(regime, self.problem.regimes):
-            raise Unsupported(f"{regime} is no chain")
+            raise NoClosedForm(f"{regime} is no chain")
         times = self.stages[pipeline].times
         occupancy, flight = occupancy_and_flight(
             regime, self.problem.regimes, times["tau"], times["d"], times["latency"], self.rho

@@ -12,13 +12,17 @@ from hpsim.conjecture.prove.chain_lemma import chain_lemma, is_chain
 from hpsim.conjecture.prove.every_s import prove_every_s
 from hpsim.conjecture.prove.problem import Problem
 from hpsim.conjecture.prove.smt import Lemma, Prover
-from hpsim.conjecture.prove.unsupported import Unsupported
+from hpsim.conjecture.prove.unsupported import NoClosedForm, OutOfTime, Unsupported
 from hpsim.conjecture.prove.verdict import Status, Verdict
 
 WHERE_DEFINED = "only points where the statement is defined"
 _FIRST_LOOK = 2  # stages at which a counterexample is looked for before the induction
 _FEW_MICROBATCHES = 8  # for which it is looked for where every M was left open
-_FOR_A_WITNESS = 2.0  # seconds beyond the limit: a point where the statement holds is found at once, or not at all
+_FOR_A_WITNESS = 0.05, 0.5, 2.0  # share of the limit beyond it, at least and at most so many seconds: a point where
+# the statement holds is found at once, or not at all
+LATE = "stopped at the time limit; --seconds goes further"
+S_BOUNDED = "regimes with limits have no closed form for every S, so S is bounded"
+M_BOUNDED = "regimes with limits have no closed form, so M is bounded"
 
 Cell = tuple[Problem, tuple[int, ...]]
 
@@ -45,6 +49,8 @@ class Ladder:
         How far to go where it takes bounds.
     reasons : list of str
         Why rungs were left.
+    late : bool
+        Whether the time limit ended one.
     """
 
     problems: Sequence[Problem]
@@ -52,15 +58,19 @@ class Ladder:
     most_stages: int | None = None
     most_microbatches: int | None = None
     reasons: list[str] = field(default_factory=list)
+    late: bool = False
     _chain: list[Lemma] = field(default_factory=list)
     _everywhere: bool = True  # whether the statement is defined wherever it was shown
     _least_stages: int = 1  # that the regimes are made for
     _stages: int = 0  # up to which every M was shown
     _stages_lemmas: list[Lemma] = field(default_factory=list)
     _stages_everywhere: bool = True
+    _for_a_witness: float = 0.0
 
     def climb(self) -> Verdict:
         """The verdict; the time taken is for the caller to fill in."""
+        share, least, most = _FOR_A_WITNESS
+        self._for_a_witness = max(least, min(most, share * self.prover.left))
         only = self.problems[0].question.only_stages
         if only is not None:
             if self.most_stages is not None and self.most_stages < only:
@@ -68,7 +78,7 @@ class Ladder:
             self._least_stages = self.most_stages = only
         try:
             if not self._chain_lemma():
-                return self._undecided("the closed form of the chain was not shown within the time")
+                return self._undecided(f"the closed form of the makespan was not shown; {LATE}")
             self._first_look()
             return self._induction() or self._every_m() or self._rectangle()
         except Refuted as found:
@@ -92,10 +102,10 @@ class Ladder:
             try:
                 shown = prove_every_s(problem, part)
             except Unsupported as reason:
-                self.reasons.append(f"no induction: {reason}")
+                self._note_open(Outcome(False, reason=_in_words(reason, f"not for every S: {reason}", S_BOUNDED)))
                 return None
             if shown is None:
-                self.reasons.append("no induction: no invariant was found")
+                self.reasons.append("not for every S: no invariant was found")
                 return None
             self._everywhere &= shown
         return self._proved(None, None, "by induction", part.lemmas)
@@ -104,11 +114,12 @@ class Ladder:
         """Every M at S = 1, 2, … until the time is up."""
         left_open = self._add_stages(self.prover.within(1), self.most_stages)
         if left_open is not None:
-            self.reasons.append(left_open.reason)
+            self._note_open(left_open)
             self._few_microbatches_at(self._stages + 1)
         if self._stages < self._least_stages:
             return None
         self._everywhere = self._stages_everywhere
+        self.late |= left_open is None and self._stages != self.most_stages
         return self._proved(self._stages, None, "by closed forms", self._stages_lemmas)
 
     def _add_stages(self, part: Prover, most: int | None) -> Outcome | None:
@@ -129,11 +140,11 @@ class Ladder:
         everywhere = True
         for problem, stages in self._cells(S):
             if part.left == 0:
-                return Outcome(False, reason=f"S = {S}, every M: no more time")
+                return Outcome(False)
             try:
                 outcome = _settled(at_every_m(problem, stages, part))
             except Unsupported as reason:
-                return Outcome(False, reason=f"S = {S}, every M: {reason}")
+                return Outcome(False, reason=_in_words(reason, f"at S = {S} for every M {reason}", M_BOUNDED))
             if not outcome.shown:
                 return outcome
             everywhere &= outcome.everywhere
@@ -167,10 +178,11 @@ class Ladder:
                 reached, lemmas = wanted, len(part.lemmas)
                 everywhere &= outcome.everywhere
             else:
-                self.reasons.append(outcome.reason)
+                self._note_open(outcome)
                 open_ways = open_ways - {way} if reached[0] else set()
+        self.late |= bool(open_ways) and part.left == 0
         if reached[0] < self._least_stages:
-            return self._undecided("; ".join(dict.fromkeys(self.reasons)) or "there was no time")
+            return self._undecided(self._why())
         self._everywhere = everywhere
         return self._proved(*reached, "by unrolling", part.lemmas[:lemmas])
 
@@ -183,11 +195,11 @@ class Ladder:
                 continue
             for problem, stages in self._cells(S):
                 if part.left == 0:
-                    return Outcome(False, reason=f"S = {S}, M = {M}: no more time")
+                    return Outcome(False)
                 try:
                     outcome = _settled(at_one_m(problem, stages, M, part, part.left / 2))
                 except Unsupported as reason:
-                    return Outcome(False, reason=f"S = {S}, M = {M}: {reason}")
+                    return Outcome(False, reason=_in_words(reason, f"at S = {S}, M = {M} {reason}", M_BOUNDED))
                 if not outcome.shown:
                     return outcome
                 everywhere &= outcome.everywhere
@@ -202,16 +214,28 @@ class Ladder:
     def _proved(self, S: int | None, M: int | None, method: str, lemmas: Sequence[Lemma]) -> Verdict:
         verdict = self._verdict("proved")
         if not self._everywhere:
-            witness = Prover(time.monotonic() + _FOR_A_WITNESS)
+            witness = Prover(time.monotonic() + self._for_a_witness)
             if not any(holds_somewhere(problem, witness) for problem in self.problems):
                 return self._undecided("no point is known where the statement is defined")
             verdict = replace(verdict, assumptions=(*verdict.assumptions, WHERE_DEFINED))
-        reason = "" if S is None else "; ".join(dict.fromkeys(self.reasons))
+        reason = "" if S is None else self._why()
         lemmas = (*self._chain, *lemmas)
         least = self._least_stages
         return replace(
             verdict, stages=S, least_stages=least, microbatches=M, method=method, lemmas=lemmas, reason=reason
         )
+
+    def _note_open(self, outcome: Outcome) -> None:
+        """Remember why a rung was left; that the time was up is said once, at the end."""
+        if outcome.reason:
+            self.reasons.append(outcome.reason)
+        else:
+            self.late = True
+
+    def _why(self) -> str:
+        """Why not for every S and M, in plain words."""
+        reasons = [reason for reason in self.reasons if reason != S_BOUNDED or M_BOUNDED not in self.reasons]
+        return "; ".join(dict.fromkeys([*reasons, *([LATE] if self.late or not reasons else [])]))
 
     def _undecided(self, reason: str) -> Verdict:
         return replace(self._verdict("undecided"), reason=reason)
@@ -219,6 +243,13 @@ class Ladder:
     def _verdict(self, status: Status) -> Verdict:
         first = self.problems[0]
         return Verdict(status, first.statement.text.strip(), first.assumptions)
+
+
+def _in_words(reason: Unsupported, words: str, no_closed_form: str) -> str:
+    """Why a rung was left; empty where it is the time limit."""
+    if isinstance(reason, OutOfTime):
+        return ""
+    return no_closed_form if isinstance(reason, NoClosedForm) else words
 
 
 def _settled(outcome: Outcome) -> Outcome:

@@ -73,8 +73,12 @@ class Prover:
             return "unsat", None
         linear = all(atom.poly.is_linear for condition in conditions for atom in atoms(condition))
         solver = z3.SolverFor("QF_LRA") if linear else z3.Solver()
-        solver.set("timeout", max(1, int(1000 * budget)))
-        solver.add(*(in_z3(condition) for condition in conditions))
+        until = time.monotonic() + budget  # what is put to the solver takes its share of the time
+        for condition in conditions:
+            if time.monotonic() >= until:
+                return "unknown", None
+            solver.add(in_z3(condition))
+        solver.set("timeout", max(1, int(1000 * (until - time.monotonic()))))
         try:
             answer = solver.check()
             if answer == z3.unsat:
@@ -103,6 +107,8 @@ class Prover:
     def core(self, fixed: Sequence[Formula], helpers: Sequence[Formula]) -> list[Formula]:
         """Of the helpers, those that are needed beside what is fixed to make it unsatisfiable; all, if that is hard."""
         z3 = require("z3", "prove")
+        if not self.left:
+            return list(helpers)
         solver = z3.Solver()
         solver.set("timeout", max(1, int(1000 * min(2.0, self.left))))
         solver.add(*(in_z3(condition) for condition in fixed))

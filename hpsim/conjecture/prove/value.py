@@ -6,13 +6,14 @@ division reaches the solver: a comparison of quotients is one of products, by th
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from hpsim.conjecture.prove.formula import FALSE, TRUE, Formula, compared, every, negated, some
 from hpsim.conjecture.prove.poly import ONE, ZERO, Poly, poly, variable
-from hpsim.conjecture.prove.unsupported import Unsupported
+from hpsim.conjecture.prove.unsupported import OutOfTime, Unsupported
 
 N = "n"
 """The variable for M - 1."""
@@ -107,6 +108,11 @@ def compared_values(op: str, a: Value, b: Value) -> Formula:
 class ProofAlgebra:
     """The algebra of values and formulas.
 
+    Parameters
+    ----------
+    deadline : float, optional
+        On the clock of ``time.monotonic``; after it, whatever takes a maximum raises OutOfTime.
+
     Attributes
     ----------
     definitions : list of Formula
@@ -115,7 +121,8 @@ class ProofAlgebra:
         Whether a domain may be larger than it says: a count of micro-batches that may not be whole.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, deadline: float | None = None) -> None:
+        self.deadline = deadline
         self.definitions: list[Formula] = []
         self.guesses = False
         self._extremes: dict[frozenset[Poly], Poly] = {}
@@ -142,6 +149,7 @@ class ProofAlgebra:
         return _paired(a, b, lambda x, y: (x.number * y.divisor, x.divisor * y.number))
 
     def largest(self, numbers: Sequence[Value]) -> Value:
+        self._check_time()
         numbers = list(dict.fromkeys(numbers))
         polys = [number.plain for number in numbers]
         if len(numbers) == 1:
@@ -166,6 +174,7 @@ class ProofAlgebra:
 
     def latest(self, *numbers: Poly | int | Fraction) -> Poly:
         """The largest of some polynomials, as a new variable where that is not plain."""
+        self._check_time()
         kept = _undominated([poly(number) for number in numbers])
         if len(kept) == 1:
             return kept[0]
@@ -177,6 +186,10 @@ class ProofAlgebra:
             self.definitions += [compared(largest - number, ">=") for number in kept]
             self.definitions.append(some(compared(largest - number, "==") for number in kept))
         return self._extremes[key]
+
+    def _check_time(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime("no more time")
 
     def indicator(self, a: Formula) -> Value:
         return of_cases((Case(a, ONE, ONE), Case(negated(a), ZERO, ONE)))

@@ -10,13 +10,14 @@ the other, ``M (sum(tau) + sum(d) + sum(latency) + feedback)``. Every other tota
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from hpsim.sweep.file.distribution import Distribution
 from hpsim.sweep.file.fields import refusal, shown
 from hpsim.sweep.file.grid import Each, Grid, entries
+from hpsim.sweep.file.knob_regime import Entry, KnobRegime
 from hpsim.sweep.file.pipelines_file import PipelineEntry
 
 LIMIT = 2**53
@@ -43,6 +44,18 @@ class Demands:
     exact: bool
     parts: int = 1
     feedback: Fraction | None = None
+
+    @staticmethod
+    def of(M: int, exact: bool, regimes: Iterable[Entry]) -> Demands:
+        """What these regimes ask, at up to ``M`` micro-batches."""
+        entries = list(regimes)
+        knobs = [regime for regime in entries if isinstance(regime, KnobRegime)]
+        whole = all(share in (0, 1) for regime in knobs for share in regime.shares)
+        parts = 1 if whole and "partial" not in entries else RHO_PARTS
+        feedback = max((regime.feedback for regime in knobs), default=None)
+        if feedback is None and "rendezvous" in entries:
+            feedback = Fraction(0)
+        return Demands(M, exact, parts, feedback)
 
     def total(self, stages: int, tau_max: Fraction, sigma_max: Fraction, fill: Fraction) -> Fraction:
         """The largest total of a pipeline with these maxima and this sum of all its times."""
@@ -94,12 +107,15 @@ def check_grid(grid: Grid, demands: Demands) -> None:
     _within(total, unit, demands.parts, ("grid",), reach, "lower microbatches or use rounder times")
 
 
-def check_feedback(feedback: Fraction, unit: Fraction, index: int) -> None:
-    """Refuse a feedback time of the regime ``index`` that is no multiple of the grid unit."""
-    if (feedback / unit).denominator != 1:
-        found = f"{shown(feedback)} is not a multiple of {_about(unit)}, the unit of this sweep's times"
-        allowed = "allowed in exact arithmetic: a multiple of it, or arithmetic: float64"
-        raise refusal(("regimes", index, "feedback"), found, allowed)
+def check_knobs(regimes: Iterable[KnobRegime], units: Collection[Fraction]) -> None:
+    """Refuse shares and feedback times that exact arithmetic cannot hold; ``units`` are the grid units of the times."""
+    for regime in regimes:
+        check_sixteenths(regime.shares, ("regimes", regime.place, "overlap"))
+        for unit in units:
+            if (regime.feedback / unit).denominator != 1:
+                found = f"{shown(regime.feedback)} is not a multiple of {_about(unit)}, the unit of this sweep's times"
+                allowed = "allowed in exact arithmetic: a multiple of it, or arithmetic: float64"
+                raise refusal(("regimes", regime.place, "feedback"), found, allowed)
 
 
 def check_sixteenths(shares: Sequence[Fraction], path: Sequence[str | int]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Annotated, Any, cast
 
@@ -20,110 +20,14 @@ from hpsim.regime import NAMES, Regime, named
 from hpsim.sweep.file.distribution import DISTRIBUTION_SCHEMA, Distribution, read_whole
 from hpsim.sweep.file.document import Increment
 from hpsim.sweep.file.fields import NUMBER_SCHEMA, Part, plain, read_number, refusal, shown
+from hpsim.sweep.file.knob_regime import COUNTS, KNOBS, Count, Draw, Entry, KnobRegime
 from hpsim.sweep.file.validation import nearest
 
-COUNTS = ("buffers", "channels", "window")
-KNOBS = ("overlap", *COUNTS, "feedback")
 MOST = 2**20
 UNLIMITED = "unlimited"
 EXAMPLE = "{name: tight, overlap: 0, buffers: 1}"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 _LEAST = {"buffers": 0, "channels": 1, "window": 1}
-
-
-@dataclass(frozen=True)
-class Draw:
-    """A count that is drawn for each configuration.
-
-    Attributes
-    ----------
-    distribution : Distribution
-        Over whole numbers.
-    regime : str
-        The regime that it was written for; regimes derived from that one share its draws.
-    knob : str
-    plus : int
-        Added to what is drawn.
-    """
-
-    distribution: Distribution
-    regime: str
-    knob: str
-    plus: int = 0
-
-
-Count = int | tuple[int | None, ...] | Draw | None
-
-
-@dataclass(frozen=True)
-class KnobRegime:
-    """A regime given by its knobs.
-
-    Attributes
-    ----------
-    name : str
-    overlap : Fraction or tuple of Fraction
-        As in :class:`hpsim.regime.Regime`.
-    buffers, channels, window : int, tuple, Draw or None
-        Fixed, or drawn for each configuration; None: unlimited.
-    feedback : Fraction
-    written : tuple of (str, value) pairs
-        The mapping as in the file, in plain JSON types.
-    communication : bool
-        False only for what is derived from ``free``.
-    place : int
-        Where it stands in the list as written, for messages.
-    """
-
-    name: str
-    overlap: Fraction | tuple[Fraction, ...] = Fraction(1)
-    buffers: Count = None
-    channels: Count = None
-    window: Count = None
-    feedback: Fraction = Fraction(0)
-    written: tuple[tuple[str, Any], ...] = ()
-    communication: bool = True
-    place: int = field(default=0, compare=False)
-
-    @property
-    def draws(self) -> tuple[Draw, ...]:
-        """The counts that are drawn, in the order of :data:`COUNTS`."""
-        return tuple(count for count in (getattr(self, knob) for knob in COUNTS) if isinstance(count, Draw))
-
-    @property
-    def shares(self) -> tuple[Fraction, ...]:
-        """The overlapped shares that occur."""
-        return self.overlap if isinstance(self.overlap, tuple) else (self.overlap,)
-
-    def check_stages(self, least: int, most: int) -> None:
-        """Refuse a list whose length does not fit pipelines of ``least`` to ``most`` stages."""
-        for knob, links in (("overlap", 1), ("buffers", 0), ("channels", 1)):
-            values = getattr(self, knob)
-            if isinstance(values, tuple) and not least == most == len(values) + links:
-                stages = f"{least} stages" if least == most else f"{least} to {most} stages"
-                each = "link" if links else "stage"
-                found = f"a list of {len(values)} for pipelines of {stages}"
-                raise refusal(("regimes", self.place, knob), found, f"allowed: one value, or one for each {each}")
-
-    def regime(self, drawn: Mapping[str, int] | None = None) -> Regime:
-        """The regime of one configuration; ``drawn`` holds the counts that are drawn for it, ``plus`` included."""
-        counts = {
-            knob: (drawn or {}).get(knob, None) if isinstance(count, Draw) else count
-            for knob, count in ((knob, getattr(self, knob)) for knob in COUNTS)
-        }
-        return Regime(overlap=self.overlap, communication=self.communication, feedback=self.feedback, **counts)
-
-    def resolved(self) -> dict[str, Any]:
-        """As in a sweep file, in plain JSON types."""
-        return dict(self.written)
-
-
-Entry = str | KnobRegime
-
-
-def name_of(entry: Entry) -> str:
-    """The name of a regime."""
-    return entry if isinstance(entry, str) else entry.name
 
 
 def resolve(entries: Sequence[str | RegimeForm | KnobRegime]) -> list[Entry]:

@@ -21,7 +21,8 @@ from hpsim.sweep.file.document import Document, Increment, KeyPath, Plain, dotte
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 40
-_SHIPPED = {"sweeps": "sweep", "configs": "pipelines"}
+Kind = Literal["sweeps", "configs", "configs/counterexamples"]
+_KINDS: dict[Kind, str] = {"sweeps": "sweep", "configs": "pipelines", "configs/counterexamples": "counterexample"}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _LONGEST_NUMBER = 400
@@ -79,7 +80,7 @@ def without_value(data: Plain) -> KeyPath | None:
     return next((path for path, value in _walk(data) if value is None), None)
 
 
-def find(name: str, kind: Literal["sweeps", "configs"], folder: Path = Path(), place: str | None = None) -> Path:
+def find(name: str, kind: Kind, folder: Path = Path(), place: str | None = None) -> Path:
     """The file that ``name`` means: a path from ``folder`` on, or the bare name of a shipped file.
 
     ``.yaml`` may be left off a bare name; ``place`` is where the name was written, for the error message.
@@ -96,13 +97,13 @@ def find(name: str, kind: Literal["sweeps", "configs"], folder: Path = Path(), p
         found = "is a folder" if path.is_dir() else "no such file"
     except (OSError, ValueError) as error:
         found = f"cannot be opened ({_reason(error)})"
-    shipped = _shipped(kind)
+    files = shipped(kind)
     stem = name.removesuffix(".yaml")
-    if stem in shipped:
-        return shipped[stem]
-    close = difflib.get_close_matches(stem.lower(), shipped, n=1, cutoff=0.75)
+    if stem in files:
+        return files[stem]
+    close = difflib.get_close_matches(stem.lower(), files, n=1, cutoff=0.75)
     hint = f"did you mean {close[0]}? otherwise " if close else ""
-    allowed = f"{hint}a path to a {_SHIPPED[kind]} file, or the name of a shipped one ({', '.join(shipped)})"
+    allowed = f"{hint}a path to a {_KINDS[kind]} file, or the name of a shipped one ({', '.join(files)})"
     written = _one_line(str(path))
     raise SweepFileError(place or written, f"{written}: {found}" if place else found, allowed)
 
@@ -247,7 +248,7 @@ def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
-def _shipped(kind: str) -> dict[str, Path]:
+def shipped(kind: Kind) -> dict[str, Path]:
     """Name → path of the shipped files: inside an installed package, else beside it in a checkout."""
     package = Path(__file__).resolve().parents[2]
     for folder in (package / kind, package.parent / kind):
