@@ -218,10 +218,13 @@ def _commands(verdict: Verdict) -> list[str]:
 
 
 def _sweeps(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    from hpsim.cli.page import page_console
+
     yield _drawn(_sweeps_table(verdicts), _WIDTH)
     yield ""
+    width = page_console(_PIPED_WIDTH).width
     for verdict in verdicts:
-        yield from textwrap.wrap(f"{verdict.check.sweep}: {verdict.check.source}", _WIDTH, subsequent_indent="  ")
+        yield from textwrap.wrap(f"{verdict.check.sweep}: {verdict.check.source}", width, subsequent_indent="  ")
     yield ""
     points, violations = (sum(getattr(v.totals, count) for v in verdicts) for count in ("points", "violations"))
     seconds = sum(verdict.seconds for verdict in verdicts)
