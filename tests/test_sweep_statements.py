@@ -100,6 +100,14 @@ def test_certain_failures_are_confirmed_up_to_a_number(monkeypatch: pytest.Monke
     assert len(decided) == MOST_CERTAIN
 
 
+def test_long_runs_are_decided_exactly_too() -> None:
+    """A million micro-batches, and a makespan of a million times more, are no reason to say nothing."""
+    sampled = {**SAMPLED, "configs": 5, "stages": 3, "tau": {"integers": [1, 9]}, "resolution": 0}
+    for claim, violations in (("T(tight) < T_free", 10), ("T(tight, M*1000000) >= T(tight)", 0)):
+        totals = run_chunk(make_sweep({**sampled, "microbatches": [1000, 20000], "claims": claim}), 0).totals
+        assert (totals.violations, totals.undefined) == (violations, 0)
+
+
 def test_times_are_those_of_the_users_unit() -> None:
     """A statement about a time of its own is about the times as written, whatever integers were simulated."""
     pipelines = [{"name": "thirds", "tau": ["1/3", "1/2"], "d": ["1/6"]}]

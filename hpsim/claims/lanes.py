@@ -25,7 +25,7 @@ from hpsim.regime import Regime, named
 from hpsim.throughput_terms import resources
 
 MOST_MICROBATCHES = 4096
-"""Makespans of more micro-batches than this, and than the points have, are left undefined in lanes."""
+"""Makespans of more micro-batches than this, and than the points have, are not simulated in lanes, so they are near."""
 _ROUNDING = 2.0**-50  # a few roundings of one sum, relative
 
 
@@ -86,17 +86,21 @@ class LanePipeline:
         return self._numbers(self.times.latency, 1)
 
     def makespan(self, regime: str, count: Number) -> Term:
-        """Makespans of ``count`` micro-batches; undefined where that is no count, or far too many."""
+        """Makespans of ``count`` micro-batches: undefined where that is no count, unknown where it is very high."""
         wanted = np.asarray(as_float(count).values)
         most = max(MOST_MICROBATCHES, float(self.counts.max()))
         counts = np.where((wanted >= 1) & (wanted <= most), wanted, 1).astype(np.int64)
-        domain: Any = True if np.array_equal(counts, wanted) else counts == wanted
+        beyond = wanted > most
+        domain: Any = True if np.array_equal(counts, wanted) else (counts == wanted) | (beyond & (wanted % 1 == 0))
         knobs, overlap, unit = self._regime(regime)
         stops = np.unique(counts if wanted is self.counts else np.append(self.counts.astype(np.int64), counts))
         table = self._table(regime, knobs, overlap, stops)
         bound = float(table[-1].max())
-        error = 0.0 if unit and bound < 2.0**53 * unit else bound * _ROUNDING * (self.S + float(stops[-1]))
-        return Term(FloatNumber(_looked_up(table, stops, counts), 0.0 if error else unit, bound, error), domain)
+        error: Any = 0.0 if unit and bound < 2.0**53 * unit else bound * _ROUNDING * (self.S + float(stops[-1]))
+        if beyond.any():
+            error = np.where(beyond, np.inf, error)
+        exact_times = isinstance(error, float) and error == 0.0
+        return Term(FloatNumber(_looked_up(table, stops, counts), unit if exact_times else 0.0, bound, error), domain)
 
     def slope(self, regime: str) -> Number:
         """Steady time per micro-batch, by the law and so only nearly: the cycle ratio itself decides what is close."""

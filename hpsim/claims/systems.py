@@ -11,9 +11,10 @@ from hpsim.claims.evaluate import Term
 from hpsim.claims.tree import StatementError
 from hpsim.exact import NumberLike, exact
 from hpsim.regime import Regime, named
+from hpsim.vectors import MOST_MICROBATCHES
 
-MOST_CELLS = 2_000_000
-"""Micro-batches times stages of one makespan; beyond it, the recurrence is not run and the makespan is undefined."""
+MOST_CELLS = 20_000
+"""Micro-batches times stages of one makespan; beyond it, what repeats in the recurrence is jumped."""
 _CHAIN = ("free", "async", "blocking", "partial")
 
 
@@ -68,12 +69,13 @@ class ExactPipeline:
         return [*(times or [Fraction(0)] * (self.S - 1)), Fraction(0)]
 
     def makespan(self, regime: str, count: Fraction) -> Term:
-        """Makespan of ``count`` micro-batches; undefined where that is no count, or beyond :data:`MOST_CELLS`."""
-        if count < 1 or count.denominator != 1 or count * self.S > MOST_CELLS:
+        """Makespan of ``count`` micro-batches; undefined where that is no count, or above 10**300."""
+        if not 1 <= count <= MOST_MICROBATCHES or count.denominator != 1:
             return Term(Fraction(0), False)
         key = (regime, int(count))
         if key not in self._makespans:
-            self._makespans[key] = self._by_recurrence(*key)
+            short = count * self.S <= MOST_CELLS
+            self._makespans[key] = self._by_recurrence(*key) if short else self._by_long_run(*key)
         return Term(self._makespans[key])
 
     def slope(self, regime: str) -> Fraction:
@@ -87,6 +89,12 @@ class ExactPipeline:
         from hpsim.throughput_law import law
 
         return Fraction(law(self.tau, self.d[:-1], self.latency[:-1], self._regime(regime)))
+
+    def _by_long_run(self, regime: str, M: int) -> Fraction:
+        from hpsim.long_run import makespan
+        from hpsim.pipeline import Pipeline
+
+        return makespan(Pipeline(self.tau, self.d[:-1], self.latency[:-1]), self._regime(regime), M)
 
     def _by_recurrence(self, regime: str, M: int) -> Fraction:
         if regime not in self.regimes and regime in _CHAIN:

@@ -80,11 +80,11 @@ def search(
     except KeyboardInterrupt:
         quit_at_once("nothing is decided")
     seconds = time.monotonic() - started
-    if target is not None and result.example is not None:
-        _save(target, claim, result, seed)
     click.echo(json.dumps(_as_data(claim, result, seconds), indent=2) if as_json else _line(result))
     for note in _notes(result):
         click.echo(note, err=True)
+    if target is not None and result.example is not None:
+        _save(target, claim, result, seed)
     if target is not None and result.example is None:
         click.echo(f"note: there is nothing to save; {target} is not written", err=True)
     if result.example is None and result.decided and can_be_proved(result.question):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from hpsim.conjecture.example import Example
-from hpsim.conjecture.prove.bounded import at_one_m, combinations
+from hpsim.conjecture.prove.bounded import Outcome, at_every_m, at_one_m, combinations
 from hpsim.conjecture.prove.explicit import Spelled
 from hpsim.conjecture.prove.problem import Problem
 from hpsim.conjecture.prove.smt import Prover
@@ -19,6 +20,7 @@ from hpsim.processors import Abandoned
 
 SECONDS = 3.0  # in all
 SECONDS_EACH = 0.5
+FAR_SHARE = 0.2  # of the time left: for any number of micro-batches
 LARGEST = 3  # stages of each pipeline, and micro-batches
 
 
@@ -69,15 +71,26 @@ def ask_the_solver(question: Question) -> Iterator[Answer]:
     prover = Prover(time.monotonic() + SECONDS)
     for largest in range(1, LARGEST + 1):
         for stages in combinations(problem, largest):
+            far = _asked(partial(at_every_m, problem, stages, prover.within(FAR_SHARE)))
+            if far is not None and far.counterexample is not None:  # perhaps of very many micro-batches
+                example = far.counterexample.example
+                yield Answer(stages, example.M, example, False)
             for M in range(1, LARGEST + 1):
                 if prover.left <= 0:
                     return
-                try:
-                    with stoppable_solver():
-                        outcome = at_one_m(problem, stages, M, prover, SECONDS_EACH)
-                except Unsupported:
+                outcome = _asked(partial(at_one_m, problem, stages, M, prover, SECONDS_EACH))
+                if outcome is None:
                     return
-                except KeyboardInterrupt:  # the signal has been noted by now
-                    raise Abandoned from None
-                example = None if outcome.counterexample is None else outcome.counterexample.example
-                yield Answer(stages, M, example, outcome.shown)
+                near = None if outcome.counterexample is None else outcome.counterexample.example
+                yield Answer(stages, M, near, outcome.shown)
+
+
+def _asked(question: Callable[[], Outcome]) -> Outcome | None:
+    """What the solver says; None where it cannot be put to it."""
+    try:
+        with stoppable_solver():
+            return question()
+    except Unsupported:
+        return None
+    except KeyboardInterrupt:  # the signal has been noted by now
+        raise Abandoned from None

@@ -46,7 +46,7 @@ def statement_of(text: str, regimes: Sequence[str], index: int = 0) -> Statement
     try:
         statement = parse(text, tuple(regimes)) if known is None else known.parsed
     except StatementError as error:
-        hint = error.allowed if error.allowed.startswith("did you mean") else f"allowed: {error.allowed}"
+        hint = error.allowed if error.allowed.startswith(("did you mean", "allowed")) else f"allowed: {error.allowed}"
         raise refusal((index,), f"{error.place}: {error.found}", hint) from None
     if len(statement.pipelines) > 1:
         raise refusal((index,), f"{text} compares two pipelines", "allowed: claims about one pipeline")
