@@ -187,13 +187,17 @@ def right(*lengths: int) -> tuple[str, str]:
     return "".join(f"{MAKESPANS[S]}\n" for S in lengths), ""
 
 
+FOR_ANY_S, FOR_EACH_S = 3, 2
+"""Kept functions of ``simulate``: checks and packing; for each S the recurrence, and what packs for it."""
+
+
 def test_processes_that_compile_at_once(tmp_path: Path) -> None:
     """Two compile the same kernel and two others of the same function, all at once; afterwards each is on disk."""
     processes = {simulating(tmp_path, S): S for S in (3, 4, 5)} | {simulating(tmp_path, 3): 3}
     said = {process: process.communicate() for process in processes}
     assert said == {process: right(S) for process, S in processes.items()}
     before = {file: file.stat().st_ino for file in compiled_in(tmp_path)}
-    assert len(before) == 4, "one function for any S, and one for each of three"
+    assert len(before) == FOR_ANY_S + 3 * FOR_EACH_S
     assert simulating(tmp_path, 3, 4, 5).communicate() == right(3, 4, 5)
     assert {file: file.stat().st_ino for file in compiled_in(tmp_path)} == before
 
@@ -210,10 +214,10 @@ def test_versions_side_by_side(tmp_path: Path) -> None:
         assert simulating(code, 3, package=package).communicate() == right(3)
         return len(compiled_in(code)) - before
 
-    assert new_files(PACKAGE) == 2
-    assert new_files(package) == 2, "though the sources are the same"
+    assert new_files(PACKAGE) == FOR_ANY_S + FOR_EACH_S
+    assert new_files(package) == FOR_ANY_S + FOR_EACH_S, "though the sources are the same"
     chain.write_text(original + "\n")
-    assert new_files(package) == 2
+    assert new_files(package) == FOR_ANY_S + FOR_EACH_S
     chain.write_text(original)
     os.utime(chain, ns=(times.st_atime_ns, times.st_mtime_ns))  # by which older versions of Numba go
     assert new_files(package) == 0
