@@ -147,7 +147,7 @@ def test_show_as_json_has_the_sweep_and_its_size() -> None:
     assert shown["size"] == {
         "configs": 125_000_000,
         "points": 1_000_000_000,
-        "chunks": 954,
+        "chunks": 477,
         "cells": 187_500_000_000,
         "bytes": 0,
     }

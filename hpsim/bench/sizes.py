@@ -77,8 +77,8 @@ FULL = Size(
     memory=(125_000, 1_250_000),
     memory_chunk=32_768,
     start=(),
-    repeats=9,
-    sweep_repeats=3,
+    repeats=15,
+    sweep_repeats=9,
     start_repeats=5,
 )
 

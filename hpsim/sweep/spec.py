@@ -19,7 +19,7 @@ from hpsim.regime import NAMES
 from hpsim.sweep.claims import in_order, statement_of
 from hpsim.sweep.file.checks import CHECKS, for_regimes
 from hpsim.sweep.file.combinations import (
-    MANY_MICROBATCHES,
+    LARGEST_USUAL_CHUNK,
     SAMPLED_ONLY,
     SOURCES,
     Source,
@@ -29,6 +29,7 @@ from hpsim.sweep.file.combinations import (
     check_source,
     check_tau,
     defaults,
+    usual_chunk,
 )
 from hpsim.sweep.file.distribution import DistributionField, StagesField
 from hpsim.sweep.file.document import Document
@@ -110,9 +111,9 @@ class Sweep(Part):
     )
     record: Literal["points", "violations"] = Field("points", description="Keep every point, or only violations.")
     chunk: Chunk = Field(
-        32768,
-        description="Configurations a chunk; default 131072 with `record: violations`, "
-        f"8192 when points are kept at more than {MANY_MICROBATCHES} numbers of micro-batches.",
+        LARGEST_USUAL_CHUNK,
+        description="Configurations a chunk; default 262144 with `record: violations`, "
+        f"else {LARGEST_USUAL_CHUNK}, or fewer where a configuration has many stages, regimes and micro-batches.",
     )
 
     @model_validator(mode="before")
@@ -171,6 +172,8 @@ class Sweep(Part):
         self._check_totals()
         if self.record == "points":  # violations are looked for tile by tile, whatever the chunk
             numbers = 2 * self.stage_range[1] + len(self.microbatches) * (1 + 3 * len(self.regimes))
+            if "chunk" not in self.model_fields_set:
+                object.__setattr__(self, "chunk", usual_chunk(numbers))
             check_memory(self.chunk, self.n_configs, numbers)
         if self.n_configs > MAX_CONFIGS:
             found = f"10^{len(str(self.n_configs)) - 1} configurations or more"

@@ -19,18 +19,16 @@ SAMPLED_ONLY = ("stages", "tau", "d", "latency", "edge_cases")
 MOST_NUMBERS = 2**27
 """In the tables of one chunk: 1 GiB of float64, which with what surrounds them takes 3.5 GiB while it is written."""
 _EXAMPLES = {"stages": "stages: {uniform: [2, 8]}", "tau": "tau: {loguniform: [0.1, 10]}"}
-MANY_MICROBATCHES = 32  # beyond it the points of a chunk of the usual size would take too much memory
+LARGEST_USUAL_CHUNK = 32768
+_USUAL_NUMBERS = 2**24  # of a chunk of points, 128 MiB of float64
 _ZERO = Distribution("constant", (Fraction(0),))
 
 
 def defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     """Defaults that depend on the other keys, ``data`` as they stand in the file."""
     filled: dict[str, Any] = {}
-    counts = data.get("microbatches")
     if data.get("record") == "violations":
-        filled["chunk"] = 131072
-    elif isinstance(counts, list) and len(counts) > MANY_MICROBATCHES:
-        filled["chunk"] = 8192
+        filled["chunk"] = 262144
     if data.get("configs") is not None:
         filled |= {"d": _ZERO, "latency": _ZERO, "edge_cases": 0}
         if data.get("arithmetic", "exact") == "exact":
@@ -89,6 +87,14 @@ def check_arithmetic(exact: bool, tolerance: float | None, resolution: int | Non
     if resolution is not None and (not exact or source != "sampled"):
         why = "float64 arithmetic, which has no grid" if not exact else "explicit times, which are never rounded"
         raise refusal(("resolution",), f"a resolution with {why}", "allowed with configs and arithmetic: exact")
+
+
+def usual_chunk(numbers: int) -> int:
+    """Configurations a chunk where points are kept, so many numbers for each, and nothing else is said."""
+    chunk = LARGEST_USUAL_CHUNK
+    while chunk > 1 and chunk * numbers > _USUAL_NUMBERS:
+        chunk //= 2
+    return chunk
 
 
 def check_memory(chunk: int, configs: int, numbers: int) -> None:
