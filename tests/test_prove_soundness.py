@@ -10,10 +10,11 @@ import pytest
 
 from hpsim.claims.catalogue import Claim, claim
 from hpsim.conjecture.example import Example, Times
-from hpsim.conjecture.prove import smt
+from hpsim.conjecture.prove import bounded, smt
 from hpsim.conjecture.prove.ladder import WHERE_DEFINED
-from hpsim.conjecture.prove.problem import problems_of
+from hpsim.conjecture.prove.problem import problems_of, refuted_by
 from hpsim.conjecture.prove.prove import prove
+from hpsim.conjecture.prove.unsupported import Unsupported
 from hpsim.conjecture.prove.verdict import Verdict
 
 z3 = pytest.importorskip("z3")
@@ -186,3 +187,19 @@ def test_huge_statements_end_in_time(text: str) -> None:
     began = time.monotonic()
     assert decided(text, seconds=1).status != "refuted"
     assert time.monotonic() - began < 8
+
+
+def test_what_cannot_be_spelled_out_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A witness, or a simpler counterexample, that falls into too many cases is done without."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise Unsupported("it falls into too many cases")
+
+    (problem,) = problems_of(claim("T_async <= T_blocking"))
+    (false,) = problems_of(claim("T_blocking <= T_async"))
+    found = refuted_by(false, Example((Times((Fraction(1), Fraction(1)), (Fraction(1),), (Fraction(0),)),), 2, None))
+    assert found is not None
+    monkeypatch.setattr(bounded, "Spelled", refuse)
+    prover = smt.Prover(time.monotonic() + 5)
+    assert not bounded.holds_somewhere(problem, prover)
+    assert bounded._simpler(false, (2,), found, prover) is found

@@ -20,6 +20,7 @@ from hpsim.conjecture.prove.formula import FALSE, Formula, atoms, compared, hold
 from hpsim.conjecture.prove.poly import variable
 from hpsim.conjecture.prove.problem import Problem, refuted_by
 from hpsim.conjecture.prove.smt import Prover
+from hpsim.conjecture.prove.unsupported import Unsupported
 from hpsim.conjecture.prove.value import N
 
 _MOST_STEPS = 200_000
@@ -121,7 +122,10 @@ def holds_somewhere(problem: Problem, prover: Prover) -> bool:
     """Whether a small point is known at which the statement is defined and true."""
     for largest, M in ((2, 2), (1, 1), (3, 3)):
         for stages in combinations(problem, largest):
-            spelled = Spelled(problem, stages, M)
+            try:
+                spelled = Spelled(problem, stages, M)
+            except Unsupported:
+                continue
             if prover.ask([*spelled.assumptions, spelled.holds], 1.0)[0] == "sat" and not spelled.guesses:
                 return True
     return False
@@ -165,7 +169,10 @@ def _simpler(problem: Problem, stages: tuple[int, ...], found: Counterexample, p
     for M in range(1, min(found.example.M, 6) + 1):
         if not short.left:
             break
-        spelled = Spelled(problem, stages, M)
+        try:
+            spelled = Spelled(problem, stages, M)
+        except Unsupported:
+            break
         condition = [*spelled.assumptions, spelled.fails]
         if short.ask(condition, 1.0)[0] == "unsat":
             continue
