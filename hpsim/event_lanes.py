@@ -155,6 +155,24 @@ def makespans(
     return out
 
 
+def makespans_in(
+    tau: Array, d: Array, latency: Array, regime: Regime, stops: Array, overlap: Array | None = None
+) -> Array:
+    """Makespans in any regime: by the chain recurrence where that is all there is, else by :func:`makespans`.
+
+    Parameters, result and errors are those of :func:`makespans`.
+    """
+    if not regime.is_chain:
+        return makespans(tau, d, latency, regime, stops, overlap=overlap)
+    if not regime.communication:
+        d = latency = np.zeros_like(d)
+    if overlap is None:
+        shares = [float(share) for share in regime.overlap_of(tau.shape[1] - 1)] or [1.0]
+        overlap = np.empty((len(tau), len(shares), LANES))
+        overlap[:] = np.array(shares)[:, None]
+    return lanes.makespans(tau, d, latency, overlap, stops)
+
+
 def makespans_of_rows(
     rows: Sequence[Array], stops: Array, out: Array, stopped: Event | None = None, *, regime: Regime
 ) -> bool:

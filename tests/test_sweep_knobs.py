@@ -29,6 +29,7 @@ KNOBS: list[Any] = [
     {"name": "more", "like": "half", "buffers": "+2", "window": 5},
     {"name": "narrow", "channels": {"choice": [1, 2, 5]}, "buffers": {"integers": [0, 2]}},
     {"name": "decode", "window": {"integers": [1, 6]}, "feedback": 2},
+    {"name": "quarter", "overlap": "1/4"},  # a chain
     {"name": "none", "like": "free", "buffers": 0},
 ]
 SAMPLED: Row = {

@@ -18,9 +18,10 @@ from hpsim.claims.evaluate import Term
 from hpsim.claims.float_algebra import FloatDecision, FloatNumber
 from hpsim.claims.quotients import Number, QuotientAlgebra, as_float, decide
 from hpsim.claims.tree import Statement
+from hpsim.event_lanes import makespans_in
 from hpsim.exact import exact
 from hpsim.kernels.chain import LANES
-from hpsim.lanes import Array, makespans
+from hpsim.lanes import Array
 from hpsim.regime import Regime, named
 from hpsim.throughput_terms import resources
 
@@ -152,15 +153,8 @@ class LanePipeline:
     def _table(self, name: str, knobs: Regime, overlap: Array, stops: Array) -> Array:
         key = (name, stops.tobytes())
         if key not in self._tables:
-            tau, d, latency = self.times.tau, self.times.d, self.times.latency
-            if not knobs.communication:
-                d = latency = np.zeros_like(d)
-            if knobs.is_chain:
-                self._tables[key] = makespans(tau, d, latency, overlap, stops)
-            else:
-                from hpsim import event_lanes
-
-                self._tables[key] = event_lanes.makespans(tau, d, latency, knobs, stops, overlap=overlap)
+            times = self.times
+            self._tables[key] = makespans_in(times.tau, times.d, times.latency, knobs, stops, overlap)
         return self._tables[key]
 
 

@@ -16,8 +16,9 @@ from hpsim.claims.exact_algebra import Decision
 from hpsim.claims.systems import ExactPipeline
 from hpsim.conjecture.counterexample import Counterexample, plain_side, sides
 from hpsim.conjecture.question import Question
+from hpsim.event_lanes import makespans_in
 from hpsim.exact import exact
-from hpsim.lanes import makespans, pack
+from hpsim.lanes import pack
 from hpsim.regime import RENDEZVOUS, Regime, named
 
 MOST_CELLS = 2_000_000_000
@@ -161,13 +162,7 @@ class KernelPipeline(_Pipeline):
         )
         overlap = pack(np.array([[float(share) for share in shares]]))
         stops = np.array([M], dtype=np.int64)
-        if knobs.is_chain:
-            found = makespans(tau, d, latency, overlap, stops)
-        else:
-            from hpsim import event_lanes
-
-            scaled = replace(knobs, feedback=feedback * scale)
-            found = event_lanes.makespans(tau, d, latency, scaled, stops, overlap=overlap)
+        found = makespans_in(tau, d, latency, replace(knobs, feedback=feedback * scale), stops, overlap)
         # The true value is whole in these units; shares such as 1/3 are rounded, far less than half a unit.
         return Fraction(round(float(found[0, 0, 0])), scale)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hpsim.event_lanes import makespans
+from hpsim.event_lanes import makespans_in
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, blocks_for, pack, rows_at, unpack
 from hpsim.regime import Regime
@@ -60,11 +60,11 @@ def run(sweep: Sweep, regime: KnobRegime, batch: Batch) -> Array:
     n = len(batch.ids)
     parts = list(_parts(sweep, regime, batch))
     if len(parts) == 1:
-        return makespans(batch.tau, batch.d, batch.latency, parts[0][0], stops)
+        return makespans_in(batch.tau, batch.d, batch.latency, parts[0][0], stops)
     out = np.zeros((len(stops), blocks_for(n) * LANES))
     for knobs, where in parts:
         tau, d, latency = (pack(rows_at(lanes, where)) for lanes in (batch.tau, batch.d, batch.latency))
-        out[:, where] = makespans(tau, d, latency, knobs, stops).reshape(len(stops), -1)[:, : len(where)]
+        out[:, where] = makespans_in(tau, d, latency, knobs, stops).reshape(len(stops), -1)[:, : len(where)]
     return out.reshape(len(stops), -1, LANES)
 
 
