@@ -75,12 +75,34 @@ def makespans(
         When ``stopped`` or :data:`hpsim.processors.GIVE_UP` was set.
     """
     blocks, n_stages, _ = tau.shape
+    out = np.empty((len(stops), blocks, LANES))
+    step = int(CELLS_PER_CALL // (n_stages * LANES * int(stops[-1])))
+    if not step:
+        _in_segments(tau, d, latency, overlap, stops, out, stopped)
+    for first in range(0, blocks if step else 0, max(step, 1)):
+        if given_up(stopped):
+            raise Abandoned
+        part = slice(first, first + step)
+        found = out if step >= blocks else np.empty((len(stops), len(tau[part]), LANES))
+        if n_stages <= chain.LONGEST_SHORT:
+            chain.lanes_short((0,) * n_stages, tau[part], d[part], latency[part], overlap[part], stops, found)
+        else:
+            chain.lanes_long(tau[part], d[part], latency[part], overlap[part], stops, found)
+        if found is not out:
+            out[:, part] = found
+    return out
+
+
+def _in_segments(
+    tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, out: Array, stopped: Event | None
+) -> None:
+    """:func:`makespans` where not even one block runs to the last micro-batch in one call; fills ``out``."""
+    blocks, n_stages, _ = tau.shape
     short = n_stages <= chain.LONGEST_SHORT
     width = n_stages if short else -(-n_stages // chain.GROUP) * chain.GROUP
     occupancy, flight, completion = np.empty((3, blocks, width, LANES))
     completion.fill(0.0)
     chain.hold_and_travel(tau, d, latency, overlap, occupancy, flight)
-    out = np.empty((len(stops), blocks, LANES))
     for done, first, last, segment in segments(stops, occupancy.size):
         if given_up(stopped):
             raise Abandoned
@@ -90,7 +112,6 @@ def makespans(
         else:
             chain.advance_long(occupancy, flight, completion, done, segment, target)
         out[first:last] = target[: last - first]
-    return out
 
 
 def makespans_of_rows(rows: list[Array], stops: Array, out: Array, stopped: Event | None = None) -> bool:

@@ -263,3 +263,40 @@ def rows_long(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array
             for j in range(stops.shape[0]):
                 out[first + lane, j] = found[j, 0, lane]
     return True
+
+
+@kernel
+def lanes_short(
+    stages: tuple[int, ...], tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, out: Array
+) -> None:
+    """From times in lanes to makespans, block by block within the nearest cache; ``stages`` as in :func:`advance_short`.
+
+    ``tau``, ``d``, ``latency``, ``overlap`` as in :func:`hold_and_travel`; ``out`` (n, blocks, LANES).
+    """
+    shape = (1, len(stages), LANES)
+    occupancy, flight, completion = np.empty(shape), np.empty(shape), np.empty(shape)
+    found = np.empty((stops.shape[0], 1, LANES))
+    for block in range(tau.shape[0]):
+        one = slice(block, block + 1)
+        hold_and_travel(tau[one], d[one], latency[one], overlap[one], occupancy, flight)
+        completion[:] = 0.0
+        advance_short(stages, occupancy, flight, completion, np.int64(0), stops, found)
+        for j in range(stops.shape[0]):
+            for lane in range(LANES):
+                out[j, block, lane] = found[j, 0, lane]
+
+
+@kernel
+def lanes_long(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, out: Array) -> None:
+    """:func:`lanes_short` for pipelines of any number of stages, filled up to a multiple of GROUP."""
+    shape = (1, -(-tau.shape[1] // GROUP) * GROUP, LANES)
+    occupancy, flight, completion = np.empty(shape), np.empty(shape), np.empty(shape)
+    found = np.empty((stops.shape[0], 1, LANES))
+    for block in range(tau.shape[0]):
+        one = slice(block, block + 1)
+        hold_and_travel(tau[one], d[one], latency[one], overlap[one], occupancy, flight)
+        completion[:] = 0.0
+        advance_long(occupancy, flight, completion, np.int64(0), stops, found)
+        for j in range(stops.shape[0]):
+            for lane in range(LANES):
+                out[j, block, lane] = found[j, 0, lane]
