@@ -5,8 +5,7 @@ The module is not called ``simulate``: it would hide the function of that name i
 
 from __future__ import annotations
 
-from _thread import LockType, allocate_lock, start_new_thread
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from threading import Event
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hpsim import event_lanes
+from hpsim.crew import on_threads
 from hpsim.errors import PipelineError, RegimeError
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, blocks_for, makespans_of_rows
@@ -24,8 +24,8 @@ from hpsim.rows import Group, Rows, absent, floats
 from hpsim.vectors import counted, in_short, is_array
 
 SMALL = 4_000_000  # cells below which a second thread costs more than it brings
-PART = 25_000_000  # cells, a few milliseconds: threads that take the next part too often wait for each other
-PARTS_PER_THREAD = 8  # so that no thread waits long for the last one, whatever else the machine does
+PART = 8_000_000  # cells, about a millisecond: threads that take the next part too often wait for each other
+PARTS_PER_THREAD = 16  # so that no thread waits long for the last one, whatever else the machine does
 MOST_MICROBATCHES = 2**53
 
 
@@ -110,12 +110,13 @@ def _run(group: Group, knobs: Regime, overlap: Array, stops: Array, threads: int
     stopped = Event()
     run_rows = makespans_of_rows if knobs.is_chain else partial(event_lanes.makespans_of_rows, regime=knobs)
 
+    tables = [_for_kernels(table) for table in (group.tau, d, latency, overlap)]
+
     def work() -> bool:
         """Part after part, until none is left for any thread."""
         for first in upcoming:
             part = slice(first, first + step)
-            share = overlap if len(overlap) == 1 else overlap[part]
-            rows = [_for_kernels(table) for table in (group.tau[part], d[part], latency[part], share)]
+            rows = [table if len(table) == 1 else table[part] for table in tables]
             try:
                 right = run_rows(rows, stops, out[part], stopped)
             except Abandoned:
@@ -134,42 +135,7 @@ def _run(group: Group, knobs: Regime, overlap: Array, stops: Array, threads: int
     parts = threads * min(PARTS_PER_THREAD, max(1, cells // (PART * threads)))
     step = -(-blocks // parts) * LANES
     upcoming = iter(range(0, n, step))
-    return all(_on_threads(work, threads, stopped))
-
-
-def _on_threads(work: Callable[[], bool], threads: int, stopped: Event) -> list[bool]:
-    """What ``work`` returns on each of ``threads`` threads, this one among them.
-
-    Bare threads: what a pool does beside takes a tenth of a millisecond, which a run of two milliseconds feels.
-    """
-    outcomes: list[bool] = []
-    errors: list[BaseException] = []
-    running: list[LockType] = []
-
-    def other(done: LockType) -> None:
-        try:
-            outcomes.append(work())
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            done.release()
-
-    try:
-        for _ in range(threads - 1):
-            done = allocate_lock()
-            done.acquire()
-            start_new_thread(other, (done,))
-            running.append(done)
-        outcomes.append(work())
-    except BaseException:  # Ctrl-C, most likely: the threads give up after the call they are in
-        stopped.set()
-        raise
-    finally:
-        for done in running:
-            done.acquire()
-    if errors:
-        raise errors[0]
-    return outcomes
+    return all(on_threads(work, threads, stopped))
 
 
 def _for_kernels(rows: Array) -> Array:
@@ -180,13 +146,15 @@ def _for_kernels(rows: Array) -> Array:
 def _microbatches(M: Any) -> tuple[Array, Array | None]:
     """The distinct numbers of micro-batches, ascending, and where each of ``M`` stands among them; None: one number."""
     several = is_array(M) or (isinstance(M, Sequence) and not isinstance(M, (str, bytes)))
-    counts = list(M) if several else [M]
-    if not counts or any(is_array(m) for m in counts) or max(counted(m) for m in counts) > MOST_MICROBATCHES:
+    given = list(M) if several else [M]
+    counts = [] if any(is_array(m) for m in given) else [int(counted(m)) for m in given]
+    if not counts or max(counts) > MOST_MICROBATCHES:
         raise PipelineError(
             "M", in_short(M), "whole numbers from 1 to 2**53, for example [1, 8]; closed forms take more"
         )
-    stops, inverse = np.unique(np.array([counted(m) for m in counts], dtype=np.int64), return_inverse=True)
-    return stops, inverse if several else None
+    stops = sorted(set(counts))  # np.unique would take longer than the rest of a small run
+    inverse = np.array([stops.index(m) for m in counts]) if several else None
+    return np.array(stops, dtype=np.int64), inverse
 
 
 def _knobs(regime: str | Regime, rho: Any, rows: Rows) -> tuple[Regime, Array]:

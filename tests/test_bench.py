@@ -228,6 +228,14 @@ def test_runs_take_turns() -> None:
     assert seconds == [(1.25, 0.5), (0.75, 2.0)]
 
 
+def test_short_runs_are_repeated_within_a_timing() -> None:
+    """What takes 1.25 s of a fake clock fits three times into 3 s at least: the mean of as many calls counts."""
+    calls: list[str] = []
+    seconds = Stopwatch(FakeClock()).alternate(2, lambda: calls.append("a"), at_least=3.0)
+    assert len(calls) == 1 + 1 + 2 * 3, "one to warm up, one to see how long it takes, and the timings"
+    assert seconds == [(0.75 / 3, 0.5 / 3)]
+
+
 @pytest.mark.parametrize("chunk", [1, 7, 64, 1000])
 @pytest.mark.parametrize(("regime", "overlap"), [("async", 1.0), ("blocking", 0.0), ("partial", 0.25)])
 def test_the_numpy_twin_is_right(regime: str, overlap: float, chunk: int) -> None:

@@ -58,7 +58,10 @@ def beside_adders(size: Size, stopwatch: Stopwatch, told: Callable[[str], None])
         for S in size.stages:
             told(f"simulate, S = {S}, M = {M}")
             rows += _beside_adders(size, stopwatch, S, M)
-    how = f"{REGIME}, best of {size.repeats}, in turn with the adders; {ADDS_PER_CELL} adds a cell"
+    how = (
+        f"{REGIME}, best of {size.repeats} timings of at least {1000 * size.sample:.0f} ms each, "
+        f"in turn with the adders; {ADDS_PER_CELL} adds a cell"
+    )
     title = f"simulate, packing and validation included, N = {size.pipelines:,}, beside the adder limit"
     return Section(title, how, sorted(rows, key=lambda row: row.what.startswith("speed-up")))
 
@@ -69,7 +72,7 @@ def _beside_adders(size: Size, stopwatch: Stopwatch, S: int, M: int) -> Iterator
     runs: list[Callable[[], object]] = []
     for threads in counts:
         runs += [partial(simulate, tau, d, M, REGIME, workers=threads), adding(threads, size.adder_passes)]
-    seconds = stopwatch.alternate(size.repeats, *runs)
+    seconds = stopwatch.alternate(size.repeats, *runs, at_least=size.sample)
     judged = max(size.microbatches) == M
     rates = []
     for threads, simulating, limit in zip(counts, seconds[::2], seconds[1::2], strict=True):

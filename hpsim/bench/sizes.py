@@ -37,6 +37,8 @@ class Size:
         Configurations a chunk in those.
     start : tuple of str
         Settings of ``paper_fuzz`` when its start-up is timed.
+    sample : float
+        Seconds that a timing of ``simulate`` beside the adders takes at least.
     repeats, sweep_repeats, start_repeats : int
         Timed calls of each run: kernels, whole sweeps, new processes.
     """
@@ -56,6 +58,7 @@ class Size:
     memory: tuple[int, int]
     memory_chunk: int
     start: tuple[str, ...]
+    sample: float
     repeats: int
     sweep_repeats: int
     start_repeats: int
@@ -77,6 +80,7 @@ FULL = Size(
     memory=(125_000, 1_250_000),
     memory_chunk=32_768,
     start=(),
+    sample=0.02,
     repeats=15,
     sweep_repeats=9,
     start_repeats=5,
@@ -98,6 +102,7 @@ QUICK = Size(
     memory=(16, 64),
     memory_chunk=16,
     start=("configs=16", "stages=2"),
+    sample=0.0,
     repeats=2,
     sweep_repeats=2,
     start_repeats=1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from hpsim.processors import available_cpus
 
@@ -27,27 +28,40 @@ class Stopwatch:
         return self._clock() - started
 
     def alternate(
-        self, repeats: int, *runs: Callable[[], object], after: Callable[[], object] = lambda: None
+        self,
+        repeats: int,
+        *runs: Callable[[], object],
+        after: Callable[[], object] = lambda: None,
+        at_least: float = 0.0,
     ) -> list[tuple[float, ...]]:
-        """Call all ``runs`` in turn, ``repeats`` times over, so that whatever else the machine does meets each of them.
+        """Time all ``runs`` in turn, ``repeats`` times over, so that whatever else the machine does meets each of them.
 
-        Before that each is called once untimed, which compiles what it needs and fills the caches; ``after`` is called
-        untimed after every call.
+        Before that each is called untimed, which compiles what it needs and fills the caches; ``after`` is called
+        untimed after every timing. A run shorter than ``at_least`` seconds is called several times in a row, as often
+        as that takes, and its mean counts (as in ``timeit``): else a call of milliseconds would stand with the cold
+        caches and sleeping processors that a longer one beside it leaves behind.
 
         Returns
         -------
         list of tuple of float
-            For each of the runs, the seconds of its calls.
+            For each of the runs, the seconds of a call, one entry for each time over.
         """
+        calls = []
         for run in runs:
             run()
             after()
+            calls.append(1 + int(at_least / max(self.seconds(run), 1e-6)) if at_least else 1)
         seconds: list[list[float]] = [[] for _ in runs]
         for _ in range(repeats):
-            for run, taken in zip(runs, seconds, strict=True):
-                taken.append(self.seconds(run))
+            for run, taken, n in zip(runs, seconds, calls, strict=True):
+                taken.append(self.seconds(partial(_several, run, n)) / n)
                 after()
         return [tuple(taken) for taken in seconds]
+
+
+def _several(run: Callable[[], object], times: int) -> None:
+    for _ in range(times):
+        run()
 
 
 def thread_counts() -> list[int]:

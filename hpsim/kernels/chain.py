@@ -269,9 +269,10 @@ def rows_long(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array
 def lanes_short(
     stages: tuple[int, ...], tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, out: Array
 ) -> None:
-    """From times in lanes to makespans, block by block within the nearest cache; ``stages`` as in :func:`advance_short`.
+    """From times in lanes to makespans, block by block within the nearest cache.
 
-    ``tau``, ``d``, ``latency``, ``overlap`` as in :func:`hold_and_travel`; ``out`` (n, blocks, LANES).
+    ``stages`` as in :func:`advance_short`; ``tau``, ``d``, ``latency``, ``overlap`` as in :func:`hold_and_travel`;
+    ``out`` (n, blocks, LANES).
     """
     shape = (1, len(stages), LANES)
     occupancy, flight, completion = np.empty(shape), np.empty(shape), np.empty(shape)
