@@ -16,8 +16,8 @@ errors processors crew exact vectors formulas pipeline regime event_graph
 cycle_ratio throughput_terms throughput_arrays improvements throughput_law moments max_plus long_run
 given_times scheduling
 reference.chain reference.event_graph reference.sampling
-kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling kernels.checking kernels.tables
-kernels.adder
+kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling
+kernels.closed_forms kernels.checking kernels.tables kernels.adder
 rows lanes event_lanes simulation
 sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sweep.file.yaml_file
 sweep.file.distribution sweep.file.grid sweep.file.pipelines_file sweep.file.knob_regime sweep.file.exactness

@@ -16,6 +16,7 @@ import pytest
 from conftest import SIZE, scaled
 
 from hpsim.errors import SweepFileError
+from hpsim.kernels import closed_forms
 from hpsim.reference import chain
 from hpsim.sweep import columns, evaluate
 from hpsim.sweep.chunk import run_chunk
@@ -334,8 +335,13 @@ def test_one_grid_unit_is_found(claim: str, record: str, step: float, monkeypatc
 
 def test_a_wrong_closed_form_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the closed forms take the fill for one grid unit more, every closed-form check fails everywhere."""
-    real = evaluate.formulas.fill_time
-    monkeypatch.setattr(evaluate.formulas, "fill_time", lambda *arguments: real(*arguments) + UNIT)
+    real = closed_forms.fill_times
+
+    def longer(tau: np.ndarray, d: np.ndarray, latency: np.ndarray, out: np.ndarray) -> None:
+        real(tau, d, latency, out)
+        out += UNIT
+
+    monkeypatch.setattr(closed_forms, "fill_times", longer)
     sweep = make_sweep({**SAMPLED, "record": "violations"})
     result = run_chunk(sweep, 0)
     assert result.totals.violations == 4 * sweep.n_points

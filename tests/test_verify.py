@@ -21,12 +21,12 @@ import pytest
 from conftest import SIZE, drawn_on
 from faulty_verify import FEW, few_claims, fewer_checks, too_steep
 
-from hpsim import formulas
 from hpsim.cli import main
 from hpsim.conjecture import claims_verify
 from hpsim.conjecture import verify as library
 from hpsim.conjecture.counterexample import shipped
 from hpsim.errors import HpsimError
+from hpsim.kernels import closed_forms
 from hpsim.sweep import chunk
 from hpsim.sweep.run import Progress
 from hpsim.sweep.sample import configuration
@@ -117,7 +117,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """A closed form that is wrong by one grid unit in pipelines of seven stages."""
-    monkeypatch.setattr(formulas, "steady_slope", too_steep)
+    monkeypatch.setattr(closed_forms, "slopes", too_steep)
 
 
 @pytest.fixture

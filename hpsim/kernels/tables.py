@@ -21,13 +21,24 @@ def to_rows(values: Array, starts: Array, scale: Array, out: Array) -> None:
     for first in range(0, starts.shape[0], lanes):
         block = first // lanes
         for lane in range(min(lanes, starts.shape[0] - first)):
-            start = starts[first + lane]
-            if scale[first + lane] == 1.0:  # nearly always, and a division costs more than all the rest
+            row = out[starts[first + lane] : starts[first + lane] + values.shape[0]]
+            for j in range(values.shape[0]):
+                row[j] = values[j, block, lane]
+            if scale[first + lane] != 1.0:  # hardly ever, and a division costs more than all the rest
                 for j in range(values.shape[0]):
-                    out[start + j] = values[j, block, lane]
-            else:
-                for j in range(values.shape[0]):
-                    out[start + j] = values[j, block, lane] / scale[first + lane]
+                    row[j] /= scale[first + lane]
+
+
+@kernel
+def to_columns(values: Array, places: Array, scale: Array, out: Array) -> None:
+    """``out[j, places[i]] = values[j, i // LANES, i % LANES] / scale[i]`` for each row ``j`` of ``out``.
+
+    ``values`` (at least as many, blocks, LANES); ``places`` (n,) int64; ``scale`` (n,) float64; ``out`` (k, …).
+    """
+    lanes = values.shape[2]
+    for j in range(out.shape[0]):
+        for i in range(places.shape[0]):
+            out[j, places[i]] = values[j, i // lanes, i % lanes] / scale[i]
 
 
 @kernel
@@ -37,10 +48,9 @@ def lists_to_rows(values: Array, starts: Array, scale: Array, out: Array) -> Non
     for first in range(0, starts.shape[0], lanes):
         block = first // lanes
         for lane in range(min(lanes, starts.shape[0] - first)):
-            start = starts[first + lane]
-            if scale[first + lane] == 1.0:
+            row = out[starts[first + lane] : starts[first + lane] + values.shape[1]]
+            for j in range(values.shape[1]):
+                row[j] = values[block, j, lane]
+            if scale[first + lane] != 1.0:
                 for j in range(values.shape[1]):
-                    out[start + j] = values[block, j, lane]
-            else:
-                for j in range(values.shape[1]):
-                    out[start + j] = values[block, j, lane] / scale[first + lane]
+                    row[j] /= scale[first + lane]

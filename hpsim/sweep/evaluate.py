@@ -6,12 +6,13 @@ each regime; the comparison with the recurrence is one compiled pass over all po
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
 from hpsim import event_lanes, formulas
-from hpsim.kernels import checking
+from hpsim.kernels import checking, closed_forms
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, makespans
 from hpsim.regime import named
@@ -36,8 +37,6 @@ class Evaluation:
         Numbers of micro-batches.
     makespan : dict of str to array
         Regime → makespans by the recurrence.
-    by_stage : list of arrays
-        ``tau``, ``d`` and ``latency`` of the batch as (blocks·LANES, S or S-1), columns contiguous.
     worst : dict of str to float
         Regime that has a closed form → the largest relative distance from it; infinite where a makespan is no number.
     decided : dict of str to Decided
@@ -54,7 +53,6 @@ class Evaluation:
         self.makespan: dict[str, Array] = {}
         self._lines: dict[str, tuple[Array, Array]] = {}
         self._fills: dict[bool, Array] = {}
-        self.by_stage = [_columns(lanes) for lanes in (batch.tau, batch.d, batch.latency)]
         for regime in sweep.regimes:
             if isinstance(regime, KnobRegime):
                 self.makespan[regime.name] = knobs.run(sweep, regime, batch)
@@ -96,23 +94,26 @@ class Evaluation:
         """Recurrence and line of one regime."""
         batch = self.batch
         rules = named(regime, 1)  # the shares of `partial` are the batch's own
-        shares = batch.rho if regime == "partial" else None
         d, latency = batch.d, batch.latency
-        stages, links, extra = self.by_stage
         if not rules.communication:
             d = latency = np.zeros_like(batch.d)
-            links = extra = np.zeros_like(links)
         if rules.communication not in self._fills:
-            self._fills[rules.communication] = formulas.fill_time(stages, links, extra)
+            self._fills[rules.communication] = self._of_each(closed_forms.fill_times, batch.tau, d, latency)
         if rules.is_chain:
+            shares = batch.rho if regime == "partial" else None
             overlap = np.full((len(batch.tau), LANES), rules.overlap, dtype=np.float64) if shares is None else shares
             self.makespan[regime] = makespans(batch.tau, d, latency, overlap[:, None], self.counts)
-            slope = formulas.steady_slope(stages, links, rules.overlap if shares is None else shares.reshape(-1, 1))
+            slope = self._of_each(closed_forms.slopes, batch.tau, d, overlap[:, None])
         else:
             self.makespan[regime] = event_lanes.makespans(batch.tau, d, latency, rules, self.counts)
-            slope = formulas.rendezvous_slope(stages, links, extra)
-        fill = self._fills[rules.communication]
-        self._lines[regime] = fill.reshape(-1, LANES), slope.reshape(-1, LANES)
+            slope = self._of_each(closed_forms.rendezvous_slopes, batch.tau, d, latency)
+        self._lines[regime] = self._fills[rules.communication], slope
+
+    def _of_each(self, closed_form: Callable[..., None], *times: Array) -> Array:
+        """What a kernel of closed forms says of each configuration, (blocks, LANES)."""
+        out = np.empty((len(self.batch.tau), LANES))
+        closed_form(*times, out)
+        return out
 
     def _distance(self, regime: str) -> float:
         out = np.empty(1)
@@ -134,13 +135,3 @@ class Evaluation:
 
     def _sandwich(self) -> list[Array]:
         return [self.makespan[regime] for regime in SANDWICH if regime in self.makespan]
-
-
-def _columns(lanes: Array) -> Array:
-    """``lanes`` (blocks, k, LANES) as (blocks·LANES, k) with contiguous columns.
-
-    NumPy goes over these several times faster than over stretches of LANES numbers.
-    """
-    blocks, k, _ = lanes.shape
-    columns: Array = np.ascontiguousarray(lanes.transpose(1, 0, 2)).reshape(k, blocks * LANES).T
-    return columns

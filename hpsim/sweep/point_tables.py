@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpsim import formulas
+from hpsim.kernels import closed_forms
 from hpsim.kernels.chain import LANES
-from hpsim.kernels.tables import lists_to_rows, to_rows
+from hpsim.kernels.tables import lists_to_rows, to_columns, to_rows
 from hpsim.lanes import Array
 from hpsim.regime import NAMES
 from hpsim.sweep import knobs
@@ -22,6 +22,8 @@ from hpsim.throughput_arrays import critical_names
 if TYPE_CHECKING:
     import pyarrow
 
+SUMMARIES = ("tau_max", "tau_sum", "d_sum", "sigma_max", "bias")  # in the order of the kernel
+
 
 class PointTables:
     """Collects the evaluated batches of the configurations ``ids``; each configuration once, in any order."""
@@ -29,7 +31,8 @@ class PointTables:
     def __init__(self, sweep: Sweep, ids: range) -> None:
         self.sweep = sweep
         self.ids = np.arange(ids.start, ids.stop, dtype=np.int64)
-        self.configs: dict[str, Array] = {"config_id": self.ids}
+        self.summaries = np.empty((len(SUMMARIES), len(self.ids)))
+        self.configs: dict[str, Array] = {"config_id": self.ids, **dict(zip(SUMMARIES, self.summaries, strict=True))}
         self.points = self._layout()
         self.batches: list[Batch] = []
         self.unequal: list[tuple[str, Batch, Array]] = []  # closed forms that are not the recurrence throughout
@@ -53,21 +56,21 @@ class PointTables:
         """Take over a batch; times are divided by its scale, so that they are in the user's unit."""
         batch = evaluation.batch
         self.batches.append(batch)
-        tau, d, _ = evaluation.by_stage
+        n = len(batch.ids)
+        found = np.empty((closed_forms.SUMMARIES, len(batch.tau), LANES))
+        closed_forms.summaries(batch.tau, batch.d, found)
         phase = batch.phase
         if phase is None:
-            phase = formulas.phase_transition(tau, d)[: len(batch.ids)]
-        self._config("S", batch, np.full(len(batch.ids), batch.S, dtype=np.int32))
+            phase = found[closed_forms.HEADROOM].reshape(-1)[:n] < 0.0
+        self._config("S", batch, np.full(n, batch.S, dtype=np.int32))
         self._config("scale", batch, batch.scale)
         self._config("phase", batch, phase)
         if batch.rho is not None:
-            self._config("rho", batch, batch.rho.reshape(-1)[: len(batch.ids)])
-        self._config_time("tau_max", batch, formulas.steady_slope(tau))
-        self._config_time("tau_sum", batch, formulas.fill_time(tau))
-        self._config_time("d_sum", batch, d.sum(axis=1))
-        self._config_time("sigma_max", batch, formulas.steady_slope(tau, d, 0))
-        self._config_time("bias", batch, formulas.homogeneity_bias(tau))
-        self._points("T_gpipe", batch, formulas.gpipe_makespan(tau, evaluation.counts[:, None]))
+            self._config("rho", batch, batch.rho.reshape(-1)[:n])
+        to_columns(found, batch.ids - self.ids[0], batch.scale.astype(np.float64), self.summaries)
+        gpipe = np.empty((len(evaluation.counts), *found.shape[1:]))
+        closed_forms.gpipe(found[closed_forms.TAU_MAX], batch.S, evaluation.counts, gpipe)
+        self._points("T_gpipe", batch, gpipe)
         for regime, makespan in evaluation.makespan.items():
             self._points(f"T_{regime}", batch, makespan)
             if evaluation.worst.get(regime, 0.0) > 0.0:
@@ -90,12 +93,6 @@ class PointTables:
         if name not in self.configs:
             self.configs[name] = np.empty(len(self.ids), dtype=values.dtype)
         self.configs[name][batch.ids - self.ids[0]] = values
-
-    def _config_time(self, name: str, batch: Batch, values: Array) -> None:
-        if name not in self.configs:
-            self.configs[name] = np.empty(len(self.ids))
-        lanes, scale = values.reshape(1, -1, LANES), batch.scale.astype(np.float64)
-        to_rows(lanes, batch.ids - self.ids[0], scale, self.configs[name])
 
     def _points(self, name: str, batch: Batch, values: Array, *, unit: bool = True) -> None:
         width = len(self.sweep.microbatches)
