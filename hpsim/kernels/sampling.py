@@ -27,6 +27,9 @@ MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 SHIFT_30, SHIFT_27, SHIFT_31, SHIFT_11, ONE = (np.uint64(n) for n in (30, 27, 31, 11, 1))
 UNIT = 2.0**-53
 
+CONSTANT, UNIFORM, LOG_UNIFORM, LOG_NORMAL, INTEGERS, CHOICE = range(6)
+AS_DRAWN, TIMES_MEAN_TAU, TIMES_MAX_TAU = range(3)
+
 
 def _exp2_coefficients() -> tuple[float, ...]:
     """The doubles nearest to sqrt(2)·(ln 2)^n / n!: the Taylor series of 2^(t + 1/2) about t = 0, exact to 2^-57."""
@@ -76,7 +79,7 @@ def _exp2(y: float) -> float:
 
 
 @kernel
-def log_uniform(low: float, high: float, width: float, u: Array) -> None:
+def _log_uniform(low: float, high: float, width: float, u: Array) -> None:
     """In place: ``low · 2^(u·width)``, at most ``high``; ``width = log2(high / low)``, ``u`` flat."""
     for i in range(u.shape[0]):
         value = low * _exp2(u[i] * width)
@@ -140,10 +143,85 @@ def _normal(u: float) -> float:
 
 
 @kernel
-def log_normal(median: float, width: float, u: Array) -> None:
+def _log_normal(median: float, width: float, u: Array) -> None:
     """In place: ``median · 2^(z·width)``, ``z`` the normal quantile of ``u``; ``width = sigma·log2(e)``, ``u`` flat."""
     for i in range(u.shape[0]):
         u[i] = median * _exp2(_normal(u[i]) * width)
+
+
+@kernel
+def _quantile(kind: int, values: Array, width: float, u: Array) -> None:
+    """In place, flat: what the uniform draws ``u`` stand for; the arguments are those of :func:`draw`."""
+    if kind == CONSTANT:
+        u[:] = values[0]
+    elif kind == UNIFORM:
+        for i in range(u.shape[0]):
+            value = u[i] * (values[1] - values[0]) + values[0]
+            u[i] = value if value < values[1] else values[1]
+    elif kind == LOG_UNIFORM:
+        _log_uniform(values[0], values[1], width, u)
+    elif kind == LOG_NORMAL:
+        _log_normal(values[0], width, u)
+    elif kind == INTEGERS:
+        for i in range(u.shape[0]):
+            value = math.floor(u[i] * (values[1] - values[0] + 1.0)) + values[0]
+            u[i] = value if value < values[1] else values[1]
+    else:
+        for i in range(u.shape[0]):
+            u[i] = values[min(int(u[i] * values.shape[0]), values.shape[0] - 1)]
+
+
+@kernel
+def _mean_or_max(tau: Array, relation: int, out: Array) -> None:
+    """``out`` (LANES,) = the mean, added up from the first stage to the last, or the largest of ``tau`` (S, LANES)."""
+    for lane in range(out.shape[0]):
+        out[lane] = tau[0, lane]
+    for s in range(1, tau.shape[0]):
+        for lane in range(out.shape[0]):
+            if relation == TIMES_MEAN_TAU:
+                out[lane] += tau[s, lane]
+            elif tau[s, lane] > out[lane]:
+                out[lane] = tau[s, lane]
+    if relation == TIMES_MEAN_TAU:
+        for lane in range(out.shape[0]):
+            out[lane] /= tau.shape[0]
+
+
+@kernel
+def draw(
+    keys: Array,
+    first_draw: int,
+    step: int,
+    kind: int,
+    values: Array,
+    width: float,
+    relation: int,
+    tau: Array,
+    grid: float,
+    out: Array,
+) -> None:
+    """``out[b, s, l]`` = what draw ``first_draw + s·step`` of the stream ``keys[b, l]`` stands for.
+
+    ``kind``, ``values``: the distribution and its values; ``width``: log2(high / low) of a log-uniform one,
+    sigma·log2(e) of a log-normal one. ``relation``: what the values are multiplied by, over the stages of ``tau``
+    (blocks, S, LANES). ``grid``: a power of two, of whose inverse the results are multiples; 0 for none.
+    """
+    factor = np.ones(out.shape[2])
+    for block in range(out.shape[0]):
+        for s in range(out.shape[1]):
+            offset = np.uint64(first_draw + s * step + 1) * GAMMA
+            for lane in range(out.shape[2]):
+                out[block, s, lane] = np.float64(_mix(keys[block, lane] + offset) >> SHIFT_11) * UNIT
+        flat = out[block].reshape(-1)
+        _quantile(kind, values, width, flat)
+        if relation != AS_DRAWN:
+            _mean_or_max(tau[block], relation, factor)
+            for s in range(out.shape[1]):
+                for lane in range(out.shape[2]):
+                    out[block, s, lane] *= factor[lane]
+        if grid > 0.0:
+            for i in range(flat.shape[0]):
+                flat[i] = np.rint(flat[i] * grid) * (1.0 / grid)
 
 
 @kernel

@@ -56,51 +56,55 @@ class PointTables:
         """Take over a batch; times are divided by its scale, so that they are in the user's unit."""
         batch = evaluation.batch
         self.batches.append(batch)
-        n = len(batch.ids)
+        places = self._places(batch)
+        n = len(places)
         found = np.empty((closed_forms.SUMMARIES, len(batch.tau), LANES))
         closed_forms.summaries(batch.tau, batch.d, found)
+        to_columns(found, places, batch.scale, self.summaries)
         phase = batch.phase
         if phase is None:
             phase = found[closed_forms.HEADROOM].reshape(-1)[:n] < 0.0
-        self._config("S", batch, np.full(n, batch.S, dtype=np.int32))
-        self._config("scale", batch, batch.scale)
-        self._config("phase", batch, phase)
+        self._config("S", places, np.full(n, batch.S, dtype=np.int32))
+        self._config("scale", places, batch.scale)
+        self._config("phase", places, phase)
         if batch.rho is not None:
-            self._config("rho", batch, batch.rho.reshape(-1)[:n])
-        to_columns(found, batch.ids - self.ids[0], batch.scale.astype(np.float64), self.summaries)
+            self._config("rho", places, batch.rho.reshape(-1)[:n])
         gpipe = np.empty((len(evaluation.counts), *found.shape[1:]))
         closed_forms.gpipe(found[closed_forms.TAU_MAX], batch.S, evaluation.counts, gpipe)
-        self._points("T_gpipe", batch, gpipe)
+        self._points("T_gpipe", places, batch.scale, gpipe)
         for regime, makespan in evaluation.makespan.items():
-            self._points(f"T_{regime}", batch, makespan)
+            self._points(f"T_{regime}", places, batch.scale, makespan)
             if evaluation.worst.get(regime, 0.0) > 0.0:
-                self._points(f"rel_err_{regime}", batch, evaluation.error(regime), unit=False)
+                self._points(f"rel_err_{regime}", places, np.ones_like(batch.scale), evaluation.error(regime))
                 self.unequal.append((regime, batch, evaluation.closed(regime)))
 
         for name, counts in knobs.count_columns(self.sweep, batch).items():
-            self._config(name, batch, counts)
+            self._config(name, places, counts)
         for given in self.sweep.knob_regimes.values():
             self._law(given, batch)
 
     def _law(self, regime: KnobRegime, batch: Batch) -> None:
         """What the throughput law says of a regime of knobs."""
         slope, critical = knobs.law(self.sweep, regime, batch)
-        self._config(f"slope_{regime.name}", batch, slope / batch.scale)
+        self._config(f"slope_{regime.name}", self._places(batch), slope / batch.scale)
         names = np.array(critical_names(batch.S), dtype=object)
-        self._config(f"critical_{regime.name}", batch, names[critical])
+        self._config(f"critical_{regime.name}", self._places(batch), names[critical])
 
-    def _config(self, name: str, batch: Batch, values: Array) -> None:
+    def _places(self, batch: Batch) -> Array:
+        """Where the configurations of ``batch`` stand in the table."""
+        places: Array = batch.ids - self.ids[0]
+        return places
+
+    def _config(self, name: str, places: Array, values: Array) -> None:
         if name not in self.configs:
             self.configs[name] = np.empty(len(self.ids), dtype=values.dtype)
-        self.configs[name][batch.ids - self.ids[0]] = values
+        self.configs[name][places] = values
 
-    def _points(self, name: str, batch: Batch, values: Array, *, unit: bool = True) -> None:
-        width = len(self.sweep.microbatches)
+    def _points(self, name: str, places: Array, scale: Array, values: Array) -> None:
+        """Spread ``values`` (len(M), blocks, LANES), divided by ``scale`` (n,), over the rows of the points."""
         if name not in self.points:
-            self.points[name] = np.zeros(len(self.ids) * width)
-        scale = batch.scale if unit else np.ones_like(batch.scale)
-        lanes = values.reshape(width, -1, LANES)
-        to_rows(lanes, (batch.ids - self.ids[0]) * width, scale.astype(np.float64), self.points[name])
+            self.points[name] = np.zeros(len(self.ids) * len(values))
+        to_rows(values, places, scale, self.points[name])
 
     def tables(self) -> dict[str, pyarrow.Table]:
         """Both tables, when every configuration has been added."""
@@ -111,7 +115,7 @@ class PointTables:
             self.points[f"closed_{regime}"] = makespan.copy() if differs else makespan
             self.points.setdefault(f"rel_err_{regime}", zeros)
         for regime, batch, closed in self.unequal:
-            self._points(f"closed_{regime}", batch, closed)
+            self._points(f"closed_{regime}", self._places(batch), batch.scale, closed)
         self.points["S"].reshape(len(self.ids), -1)[:] = self.configs["S"][:, None]
         configs = self.configs | {name: self._lists(name) for name in ("tau", "d", "latency")}
         return {"configs": self._assemble("configs", configs), "points": self._assemble("points", self.points)}
@@ -136,6 +140,5 @@ class PointTables:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         flat = np.empty(offsets[-1])
         for batch in self.batches:
-            values = getattr(batch, name)
-            lists_to_rows(values, offsets[batch.ids - self.ids[0]], batch.scale.astype(np.float64), flat)
+            lists_to_rows(getattr(batch, name), offsets[self._places(batch)], batch.scale, flat)
         return pyarrow.ListArray.from_arrays(offsets.astype(np.int32), flat)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from hpsim.kernels import sampling
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array, blocks_for, pack, unpack
 from hpsim.sweep.explicit import grid_rows, pipeline_rows
-from hpsim.sweep.file.distribution import Distribution
+from hpsim.sweep.file.distribution import Distribution, Kind, Times
 from hpsim.sweep.file.exactness import RHO_PARTS
 from hpsim.sweep.spec import Sweep
 
@@ -86,10 +86,9 @@ def configuration(sweep: Sweep, config_id: int) -> dict[str, Any]:
 
 def drawn_integers(seed: int, ids: Array, draw: int, distribution: Distribution) -> Array:
     """Whole numbers (n,) int64 from ``distribution`` at draw ``draw`` of the configurations ``ids``."""
-    keys = _keys(seed, ids)
-    u = np.empty((keys.shape[0], 1, LANES))
-    sampling.uniforms(keys, draw, 1, u)
-    drawn: Array = _quantile(distribution, u).astype(np.int64).reshape(-1)[: len(ids)]
+    out = np.empty((blocks_for(len(ids)), 1, LANES))
+    _draw(distribution, _keys(seed, ids), draw, out)
+    drawn: Array = out.astype(np.int64).reshape(-1)[: len(ids)]
     return drawn
 
 
@@ -125,32 +124,31 @@ def _drawn(sweep: Sweep, ids: Array, n_stages: int) -> Batch:
     latency = _times(sweep, sweep.latency, keys, 2, n_stages - 1, tau)
     if sweep.edge_cases:
         sampling.force_edge_cases(float(sweep.edge_cases), single, tau, d, latency)
-    rho = None if sweep.rho is None else _shares(sweep, sweep.rho, single[:, 1])
-    return Batch(ids, tau, d, latency, rho, np.ones(len(ids), dtype=np.int64))
+    return Batch(ids, tau, d, latency, _shares(sweep, keys), np.ones(len(ids), dtype=np.int64))
 
 
 def _times(
     sweep: Sweep, distribution: Distribution, keys: Array, offset: int, n: int, tau: Array | None = None
 ) -> Array:
     """Draws (blocks, n, LANES) of tau (offset 0), d (1) or latency (2), on the grid in exact arithmetic."""
-    u = np.zeros((keys.shape[0], n, LANES))
-    if distribution.high == 0:
-        return u
-    if distribution.kind != "constant":
-        sampling.uniforms(keys, FIRST_TIME_DRAW + offset, 3, u)
-    times = _quantile(distribution, u)
-    if distribution.times is not None and tau is not None:
-        times *= _mean(tau) if distribution.times == "mean_tau" else tau.max(axis=1, keepdims=True)
-    return _on_grid(sweep, times)
+    out = np.zeros((len(keys), n, LANES))
+    if distribution.high > 0:
+        _draw(distribution, keys, FIRST_TIME_DRAW + offset, out, _grid(sweep), tau)
+    return out
 
 
-def _mean(tau: Array) -> Array:
-    """Mean over the stages, summed from the first to the last so that it is the same everywhere."""
-    total: Array = tau[:, 0].copy()
-    for s in range(1, tau.shape[1]):
-        total += tau[:, s]
-    total /= tau.shape[1]
-    return total[:, None]
+def _shares(sweep: Sweep, keys: Array) -> Array | None:
+    """Overlapped shares (blocks, LANES), multiples of 1/16 in exact arithmetic; None without the regime ``partial``."""
+    if sweep.rho is None:
+        return None
+    out = np.empty((len(keys), 1, LANES))
+    _draw(sweep.rho, keys, 1, out, float(RHO_PARTS) if sweep.arithmetic == "exact" else 0.0)
+    return out[:, 0]
+
+
+def _grid(sweep: Sweep) -> float:
+    """Of whose inverse the times are multiples; 0 in float64 arithmetic."""
+    return 0.0 if sweep.resolution is None else 2.0**sweep.resolution
 
 
 def _serve_somewhere(sweep: Sweep, tau: Array, u: Array) -> None:
@@ -161,52 +159,53 @@ def _serve_somewhere(sweep: Sweep, tau: Array, u: Array) -> None:
     blocks, lanes = np.nonzero(~tau.any(axis=1))
     if len(blocks):
         stages = np.minimum((u[blocks, lanes] * tau.shape[1]).astype(np.int64), tau.shape[1] - 1)
-        tau[blocks, stages, lanes] = _on_grid(sweep, np.array([float(sweep.tau.high)]))[0]
+        longest, grid = float(sweep.tau.high), _grid(sweep)
+        tau[blocks, stages, lanes] = np.rint(longest * grid) / grid if grid else longest
 
 
-def _on_grid(sweep: Sweep, times: Array) -> Array:
-    """In exact arithmetic, the nearest multiples of the grid unit; in place."""
-    if sweep.resolution is not None:
-        times *= 2.0**sweep.resolution
-        np.rint(times, out=times)
-        times *= 2.0**-sweep.resolution
-    return times
+def _draw(
+    distribution: Distribution, keys: Array, first: int, out: Array, grid: float = 0.0, tau: Array | None = None
+) -> None:
+    """Fill ``out`` (blocks, n, LANES) with draws ``first``, ``first + 3``, …, in multiples of ``1/grid``.
+
+    ``tau`` (blocks, S, LANES): what the distribution's ``times`` relates to.
+    """
+    sampling.draw(
+        keys,
+        first,
+        3,
+        _KINDS[distribution.kind],
+        np.array([float(value) for value in distribution.values]),
+        _width(distribution.kind, distribution.values),
+        sampling.AS_DRAWN if tau is None else _RELATIONS[distribution.times],
+        out if tau is None else tau,
+        grid,
+        out,
+    )
 
 
-def _shares(sweep: Sweep, distribution: Distribution, u: Array) -> Array:
-    """Overlapped shares (blocks, LANES), multiples of 1/16 in exact arithmetic."""
-    rho = _quantile(distribution, np.ascontiguousarray(u))
-    return np.rint(rho * RHO_PARTS) / RHO_PARTS if sweep.arithmetic == "exact" else rho
-
-
-def _quantile(distribution: Distribution, u: Array) -> Array:
-    """Values of ``distribution`` at the uniform draws ``u``; may overwrite ``u``."""
-    values = [float(value) for value in distribution.values]
-    kind = distribution.kind
-    match kind:
-        case "constant":
-            u.fill(values[0])
-        case "uniform":
-            u *= values[1] - values[0]
-            u += values[0]
-            np.minimum(u, values[1], out=u)
-        case "loguniform":
-            sampling.log_uniform(values[0], values[1], _log2_ratio(*distribution.values), u.reshape(-1))
-        case "lognormal":
-            sampling.log_normal(values[0], _log2_of_exp(distribution.values[1]), u.reshape(-1))
-        case "integers":
-            u *= values[1] - values[0] + 1.0
-            np.floor(u, out=u)
-            u += values[0]
-            np.minimum(u, values[1], out=u)
-        case "choice":
-            u = np.array(values)[np.minimum((u * len(values)).astype(np.int64), len(values) - 1)]
-        case _:
-            assert_never(kind)
-    return u
+_KINDS: dict[Kind, int] = {
+    "constant": sampling.CONSTANT,
+    "uniform": sampling.UNIFORM,
+    "loguniform": sampling.LOG_UNIFORM,
+    "lognormal": sampling.LOG_NORMAL,
+    "integers": sampling.INTEGERS,
+    "choice": sampling.CHOICE,
+}
+_RELATIONS: dict[Times | None, int] = {
+    None: sampling.AS_DRAWN,
+    "mean_tau": sampling.TIMES_MEAN_TAU,
+    "max_tau": sampling.TIMES_MAX_TAU,
+}
 
 
 @cache
+def _width(kind: Kind, values: tuple[Fraction, ...]) -> float:
+    if kind == "loguniform":
+        return _log2_ratio(*values)
+    return _log2_of_exp(values[1]) if kind == "lognormal" else 0.0
+
+
 def _log2_ratio(low: Fraction, high: Fraction) -> float:
     """The double nearest to log2(high/low); by decimals, since libm differs between machines."""
     with localcontext(prec=50):
@@ -214,7 +213,6 @@ def _log2_ratio(low: Fraction, high: Fraction) -> float:
         return float((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln() / Decimal(2).ln())
 
 
-@cache
 def _log2_of_exp(sigma: Fraction) -> float:
     """The double nearest to sigma·log2(e)."""
     with localcontext(prec=50):
@@ -229,17 +227,6 @@ def _explicit(sweep: Sweep, ids: Array) -> Iterator[Batch]:
         if sweep.arithmetic == "float64":
             phase = formulas.phase_transition(group.tau, group.d)
             group = group.in_users_unit()
-        rho = _explicit_shares(sweep, group.ids, group.rho)
+        drawn = _shares(sweep, _keys(sweep.seed, group.ids)) if group.rho is None else None
+        rho = drawn if group.rho is None else pack(group.rho[:, None])[:, 0]  # else the grid lists them
         yield Batch(group.ids, pack(group.tau), pack(group.d), pack(group.latency), rho, group.scale, phase)
-
-
-def _explicit_shares(sweep: Sweep, ids: Array, listed: Array | None) -> Array | None:
-    """Shares listed in the grid, or drawn beside a list of pipelines."""
-    if listed is not None:
-        return pack(listed[:, None])[:, 0]
-    if sweep.rho is None:
-        return None
-    keys = _keys(sweep.seed, ids)
-    u = np.empty((keys.shape[0], 1, LANES))
-    sampling.uniforms(keys, 1, 1, u)
-    return _shares(sweep, sweep.rho, u[:, 0])
