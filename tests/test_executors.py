@@ -52,6 +52,24 @@ def test_one_worker_is_the_calling_thread() -> None:
     assert threads == [threading.current_thread()] * 3
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_calling_thread_is_left_free(workers: int) -> None:
+    """Calls apart happen on at most as many threads as there are workers, the calling one not among them."""
+    outcomes = run_all(lambda index: threading.current_thread(), range(30), workers, apart=True)
+    threads = {thread for _, thread in outcomes}
+    assert 1 <= len(threads) <= workers
+    assert threading.current_thread() not in threads
+
+
+def test_one_worker_keeps_the_order() -> None:
+    """However long the caller takes, results come as they were asked for."""
+    found = []
+    for index, _ in run_all(abs, range(50), 1, apart=True):
+        time.sleep(0.002)
+        found.append(index)
+    assert found == list(range(50))
+
+
 @pytest.mark.parametrize("workers", [1, 4])
 def test_indices_are_read_lazily(workers: int) -> None:
     """From endless indices at most two a worker are taken ahead of what has been handed over."""

@@ -11,7 +11,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from hpsim.errors import RunFolderError
@@ -58,50 +57,37 @@ def write_durably(target: Path, content: bytes) -> None:
 
 
 class Unnamed:
-    """A file on its way to ``target``: written beside it, then flushed and hashed while the caller goes on.
+    """A file on its way to ``target``: written beside it under a name as in :func:`write_durably`, not yet on the disk.
 
-    :meth:`name` puts it in place; :meth:`discard` removes it. Names are as in :func:`write_durably`.
+    :meth:`flush` and then :meth:`name` put it in place; :meth:`discard` removes it.
     """
 
     def __init__(self, target: Path, content: pyarrow.Buffer) -> None:
         self._target = target
+        self._content = content
         self._temporary = _beside(target)
-        self._digest = ""
-        self._error: BaseException | None = None
-        self._flushing = Thread(target=self._flush, args=(content,), name="hpsim-flush")
         try:
             with self._temporary.open("wb") as file:
                 file.write(content)
-            self._flushing.start()
         except BaseException:
-            self._remove()
+            self.discard()
             raise
 
-    def _flush(self, content: pyarrow.Buffer) -> None:
-        try:
-            with self._temporary.open("rb+") as file:
-                os.fsync(file.fileno())
-            self._digest = hashlib.sha256(content).hexdigest()
-        except BaseException as error:
-            self._error = error
+    def flush(self) -> str:
+        """Bring the content to the disk; its SHA-256."""
+        with self._temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        return hashlib.sha256(self._content).hexdigest()
 
-    def name(self) -> str:
-        """Wait until the content is on the disk, rename the file, and return the content's SHA-256.
+    def name(self) -> None:
+        """Put the file in place, once it is on the disk.
 
         The folder is not fsynced: after a power cut the file may be absent, but never torn.
         """
-        self._flushing.join()
-        if self._error is not None:
-            raise self._error
         self._temporary.replace(self._target)
-        return self._digest
 
     def discard(self) -> None:
         """Remove the file if it has no name yet."""
-        self._flushing.join()
-        self._remove()
-
-    def _remove(self) -> None:
         with suppress(OSError):
             self._temporary.unlink()
 

@@ -34,7 +34,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def run_all(
-    function: Callable[[int], Result], indices: Iterable[int], workers: int
+    function: Callable[[int], Result], indices: Iterable[int], workers: int, *, apart: bool = False
 ) -> Generator[tuple[int, Result | Exception], None, None]:
     """Yield ``(index, function(index))`` for every index, in the order in which the calls end.
 
@@ -47,6 +47,8 @@ def run_all(
         Read lazily, at most two per worker ahead of what has ended.
     workers : int
         At least 1.
+    apart : bool
+        Leave the calling thread free even with one worker, to deal with what has ended while the next call runs.
 
     Raises
     ------
@@ -56,7 +58,7 @@ def run_all(
         plain ``KeyboardInterrupt`` at once, a second SIGTERM ends the process.
     """
     with _StopSignal() as stop:
-        calls = _in_this_thread if workers == 1 else _on_threads
+        calls = _in_this_thread if workers == 1 and not apart else _on_threads
         yield from calls(function, indices, workers, stop)
         if stop.received is not None:
             raise Interrupted(stop.received)
@@ -133,7 +135,8 @@ def _on_threads(
                     in_flight[pool.submit(unless_stopped, index)] = index
             if not in_flight:
                 break
-            for future in wait(in_flight, return_when=FIRST_COMPLETED).done:
+            ended_now = wait(in_flight, return_when=FIRST_COMPLETED).done
+            for future in [future for future in in_flight if future in ended_now]:
                 index = in_flight.pop(future)
                 ended = future.result()
                 if ended is not None and not isinstance(ended[0], Abandoned):

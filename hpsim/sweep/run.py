@@ -6,8 +6,10 @@ import platform
 import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,23 +144,23 @@ def run_sweep(
     from hpsim.sweep.chunk import run_chunk
 
     n_threads = threads(workers)
-    with RunFolder.open(out, sweep, fresh=fresh) as folder:
+    with RunFolder.open(out, sweep, fresh=fresh) as folder, ThreadPoolExecutor(n_threads, "hpsim-disk") as disk:
 
-        def finish(index: int) -> _Part:
+        def compute(index: int) -> _Part:
             totals = folder.finished(index)
             if totals is not None:
-                return _Part(totals, computed=False)
+                return _Part(totals)
             result = run_chunk(sweep, index)
-            folder.commit(index, result.tables, result.totals)
-            return _Part(result.totals, computed=True)
+            written = folder.write(index, result.tables, result.totals)
+            return _Part(result.totals, disk.submit(written.commit))
 
         session = _Session(folder, fresh)
         try:
             notify = on_progress or (lambda progress: None)
             notify(session.progress())
-            with closing(run_all(finish, range(sweep.n_chunks), n_threads)) as outcomes:
+            with closing(run_all(compute, range(sweep.n_chunks), n_threads, apart=True)) as outcomes:
                 for index, outcome in outcomes:
-                    session.add(index, outcome)
+                    session.add(index, _committed(outcome))
                     notify(session.progress())
         except Interrupted as stop:
             raise RunInterrupted(stop.signum, session.progress()) from None
@@ -169,8 +171,19 @@ def run_sweep(
 
 @dataclass(frozen=True)
 class _Part:
+    """A part that was finished before, or is being committed while its thread computes the next one."""
+
     totals: Totals
-    computed: bool
+    commit: Future[None] | None = None
+
+
+def _committed(outcome: _Part | Exception) -> _Part | Exception:
+    """``outcome`` once its part is on the disk, or what went wrong there."""
+    if isinstance(outcome, _Part) and outcome.commit is not None:
+        error = outcome.commit.exception()
+        assert error is None or isinstance(error, Exception)
+        return error or outcome
+    return outcome
 
 
 @dataclass
@@ -196,7 +209,7 @@ class _Session:
         self.started = time.monotonic()
 
     def _write(self, status: str, parts_done: int, totals: dict[str, Any]) -> dict[str, Any]:
-        packages = {name: version(name) for name in ("numba", "numpy", "pyarrow")}
+        packages = {name: _version(name) for name in ("numba", "numpy", "pyarrow")}
         return self.folder.write_run(
             {
                 "versions": {"python": platform.python_version(), **packages},
@@ -220,7 +233,7 @@ class _Session:
             return
         self.totals += outcome.totals
         self.parts_done += 1
-        if outcome.computed:
+        if outcome.commit is not None:
             self.points_computed += outcome.totals.points
         else:
             self.parts_skipped += 1
@@ -260,6 +273,9 @@ class _Session:
             self.failures,
             self.folder.first_violations(VIOLATIONS_REPORTED) if self.totals.violations else [],
         )
+
+
+_version = cache(version)  # which reads a file
 
 
 def _number(value: object) -> float:

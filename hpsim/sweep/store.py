@@ -14,8 +14,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,8 @@ WRITTEN = re.compile(rf"{_PART}|{_RECORD}|{LEFTOVER.pattern}")
 class RunFolder:
     """One run's folder, held open by one process at a time; a context manager.
 
-    Open it with :meth:`open`. ``finished``, ``commit`` may be called from several threads, for different parts.
+    Open it with :meth:`open`. ``finished``, ``write`` and ``Written.commit`` may be called from several threads, for
+    different parts.
 
     Attributes
     ----------
@@ -166,7 +167,7 @@ class RunFolder:
     def write_run(self, run: Mapping[str, Any]) -> dict[str, Any]:
         """Replace ``run.json`` by ``run`` and what identifies it; the first time, lay out the folder too.
 
-        Returns the whole content. It must be called once before the first ``commit``.
+        Returns the whole content. It must be called once before the first ``write``.
         """
         content = {"format": FORMAT, "hpsim": __version__, "sweep_sha256": self._sha256, **run}
         with told_plainly(self.path):
@@ -225,7 +226,7 @@ class RunFolder:
                 ours = (record["format"], record["sweep_sha256"], record["part"]) == (FORMAT, self._sha256, index)
                 tables = record["tables"].items()
                 if written and ours and all(self._matches(name, index, table) for name, table in tables):
-                    self._remove_others(index, record["tables"])
+                    self.remove_others(index, record["tables"])
                     return Totals(**record["totals"])
             except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 pass
@@ -238,51 +239,43 @@ class RunFolder:
         with part.open("rb") as file:
             return bool(hashlib.file_digest(file, "sha256").hexdigest() == written["sha256"])
 
-    def _remove_others(self, index: int, tables: Iterable[str]) -> None:
+    def remove_others(self, index: int, tables: Iterable[str]) -> None:
         """Remove what stands under the number of part ``index`` in the tables that it does not have."""
         for name in columns.TABLES:
             if name not in tables:
                 self._part(name, index).unlink(missing_ok=True)
 
-    def commit(self, index: int, tables: Mapping[str, pyarrow.Table], totals: Totals) -> None:
-        """Write part ``index`` and then its record; afterwards it is finished for good.
+    def write(self, index: int, tables: Mapping[str, pyarrow.Table], totals: Totals) -> Written:
+        """Encode and write part ``index``; it is finished for good after :meth:`Written.commit`.
 
         Raises
         ------
         RunFolderError
             When it cannot be written, for instance because the disk is full. Parts finished before stay so.
         """
-        with told_plainly(self.path):
-            self._remove_others(index, tables)
-            covered = self.sweep.chunk_range(index)
-            record = {
-                "format": FORMAT,
-                "sweep_sha256": self._sha256,
-                "part": index,
-                "configs": {"first": covered.start, "last": covered.stop - 1},
-                "tables": self._write_parts(index, tables),
-                "totals": asdict(totals),
-            }
-            write_durably(self._record(index), _sealed(record))
-
-    def _write_parts(self, index: int, tables: Mapping[str, pyarrow.Table]) -> dict[str, dict[str, Any]]:
-        """Write the tables, the largest first, each flushed to the disk while the next is encoded; then name them."""
         about = {"format": FORMAT, "hpsim": __version__, "sweep_sha256": self._sha256, "chunk": index}
         about["unit"] = self.sweep.unit
-        files: dict[str, Unnamed] = {}
-        written: dict[str, dict[str, Any]] = {}
-        try:
-            for name, table in sorted(tables.items(), key=lambda item: -item[1].nbytes):
+        written = Written(self, index, totals)
+        with told_plainly(self.path), written.or_nothing():
+            for name, table in tables.items():
                 marked = table.replace_schema_metadata({"hpsim": json.dumps(about)})
                 content = parquet_bytes(name, self.sweep.regime_names, marked)
-                files[name] = Unnamed(self._part(name, index), content)
-                written[name] = {"rows": table.num_rows, "bytes": len(content)}
-            # the record counts only with the files beside it, so their names may be lost in a power cut
-            return {name: written[name] | {"sha256": files[name].name()} for name in tables}
-        except BaseException:
-            for file in files.values():
-                file.discard()
-            raise
+                written.files[name] = Unnamed(self._part(name, index), content)
+                written.tables[name] = {"rows": table.num_rows, "bytes": len(content)}
+        return written
+
+    def record(self, part: Written) -> None:
+        """Write the record of a part whose files are in place."""
+        covered = self.sweep.chunk_range(part.index)
+        content = {
+            "format": FORMAT,
+            "sweep_sha256": self._sha256,
+            "part": part.index,
+            "configs": {"first": covered.start, "last": covered.stop - 1},
+            "tables": part.tables,
+            "totals": asdict(part.totals),
+        }
+        write_durably(self._record(part.index), _sealed(content))
 
     def first_violations(self, most: int) -> list[dict[str, Any]]:
         """The first stored violation of each of the first ``most`` configurations that have one, in the sweep's order.
@@ -309,6 +302,44 @@ class RunFolder:
 
     def _part(self, table: str, index: int) -> Path:
         return self.path / table / f"part-{index:06d}.parquet"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A part whose files are written, but have no name yet and may not be on the disk: nothing of it counts so far."""
+
+    folder: RunFolder
+    index: int
+    totals: Totals
+    files: dict[str, Unnamed] = field(default_factory=dict)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def commit(self) -> None:
+        """Flush the files, put them in place, and then write the part's record.
+
+        Raises
+        ------
+        RunFolderError
+            As :meth:`RunFolder.write`; nothing half-written stays.
+        """
+        with told_plainly(self.folder.path):
+            with self.or_nothing():
+                for name, file in self.files.items():
+                    self.tables[name]["sha256"] = file.flush()
+                self.folder.remove_others(self.index, self.files)
+                for file in self.files.values():
+                    file.name()  # the record counts only with the files beside it: names may be lost in a power cut
+            self.folder.record(self)
+
+    @contextmanager
+    def or_nothing(self) -> Iterator[None]:
+        """Remove the files that have no name yet, if anything goes wrong."""
+        try:
+            yield
+        except BaseException:
+            for file in self.files.values():
+                file.discard()
+            raise
 
 
 def parquet_bytes(name: str, regimes: list[str], table: pyarrow.Table) -> pyarrow.Buffer:
