@@ -25,7 +25,7 @@ from hpsim.bench.adder import adding, adds
 from hpsim.bench.children import own_peak, run_python
 from hpsim.bench.figures import Comparison, Figure, Report, Section, Target
 from hpsim.bench.numpy_twin import makespans
-from hpsim.bench.points import write
+from hpsim.bench.points import Encode, by_default, write
 from hpsim.bench.stopwatch import Stopwatch, in_threads, thread_counts
 from hpsim.bench.violations import KernelOnly
 from hpsim.cli import cli
@@ -37,6 +37,7 @@ from hpsim.simulation import simulate
 from hpsim.sweep.chunk import run_chunk
 from hpsim.sweep.sample import configuration
 from hpsim.sweep.spec import make_sweep
+from hpsim.sweep.store import parquet_bytes
 
 compiled_only = pytest.mark.skipif(SIZE < 1, reason="nothing is compiled")
 
@@ -105,7 +106,7 @@ def test_every_section_and_case_is_there(quick: Quick) -> None:
     units = [row["figure"]["unit"] for row in found["record: violations"]]
     assert units == ["configs/s", "points/s"] * len(threads) + ["s", "B"]
     units = [row["figure"]["unit"] for row in found["record: points"]]
-    assert units == ["rows/s", "B/s"] * len(threads) + ["B"]
+    assert units == ["rows/s", "B/s"] * len(threads) + ["rows/s", "B"]
     assert [row["what"] for row in found["start-up"]] == [
         "python -c 'import numpy'",
         "hpsim --help",
@@ -275,12 +276,13 @@ def test_the_kernel_only_run_simulates_the_configurations_of_the_sweep() -> None
                 assert packed.out[:, 0, i].tolist() == right
 
 
-def test_pyarrow_writes_the_same_tables(tmp_path: Path) -> None:
-    """What the sweep is compared with writes every row of the sweep's own tables."""
+@pytest.mark.parametrize("encode", [parquet_bytes, by_default])
+def test_pyarrow_writes_the_same_tables(encode: Encode, tmp_path: Path) -> None:
+    """What the sweep is compared with writes every row of the sweep's own tables, whatever the settings."""
     source = {"configs": 20, "chunk": 8, "stages": 2, "tau": 1, "d": {"uniform": [0, 1]}, "microbatches": [1, 2]}
     sweep = make_sweep(source)
     parts = [run_chunk(sweep, index).tables for index in range(sweep.n_chunks)]
-    write(sweep, parts, tmp_path / "out", 2)
+    write(sweep, parts, tmp_path / "out", 2, encode)
     assert len(list((tmp_path / "out").iterdir())) == 6
     for index, tables in enumerate(parts):
         for name, table in tables.items():

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow
+import pyarrow.parquet
 
 from hpsim.bench.children import peak_memory
 from hpsim.bench.figures import Comparison, Figure, Section, Target
@@ -24,6 +25,7 @@ PYARROW_SHARE = 0.6
 MEMORY_GROWTH = 1.15
 
 Part = dict[str, pyarrow.Table]
+Encode = Callable[[str, list[str], pyarrow.Table], pyarrow.Buffer]
 
 
 def points(size: Size, stopwatch: Stopwatch, scratch: Path, told: Callable[[str], None]) -> Section:
@@ -46,7 +48,7 @@ def points(size: Size, stopwatch: Stopwatch, scratch: Path, told: Callable[[str]
     seconds = stopwatch.alternate(size.sweep_repeats, *sweeps, *writes, after=weigh_and_remove)
     rows = []
     for threads, ours, theirs in zip(counts, seconds, seconds[len(counts) :], strict=False):
-        target = Target(True, PYARROW_SHARE)
+        target = Target(True, PYARROW_SHARE) if threads == 1 else None
         rate, against = (
             Figure.rate(name, sweep.n_points, "rows", taken) for name, taken in (("sweep", ours), ("pyarrow", theirs))
         )
@@ -54,13 +56,17 @@ def points(size: Size, stopwatch: Stopwatch, scratch: Path, told: Callable[[str]
         rate = Figure.rate("sweep", written[out], "B", ours)
         against = Figure.rate("pyarrow", written[plain], "B", theirs)
         rows.append(Comparison(in_threads(threads), rate, against, share=True))
+    (defaults,) = stopwatch.alternate(2, partial(write, sweep, parts, plain, 1, by_default), after=weigh_and_remove)
+    against = Figure.rate("pyarrow", sweep.n_points, "rows", defaults)
+    rate = Figure.rate("sweep", sweep.n_points, "rows", seconds[0])
+    rows.append(Comparison("1 thread, beside pyarrow's default settings", rate, against))
     rows.append(_memory(size, out, told))
     how = f"best of {size.sweep_repeats}, in turn; pyarrow has the tables, and writes them with the same settings"
     title = f"record: points, {FILE} with {sweep.n_configs:,} configurations, {sweep.n_points:,} points"
     return Section(title, how, rows)
 
 
-def write(sweep: Sweep, parts: list[Part], folder: Path, threads: int) -> None:
+def write(sweep: Sweep, parts: list[Part], folder: Path, threads: int, encode: Encode = parquet_bytes) -> None:
     """Write all tables of ``parts`` into ``folder``, a part at a time on each of ``threads`` threads.
 
     What pyarrow does for a sweep, and nothing of what hpsim does: no checksum, no rename, nothing forced to the disk.
@@ -69,10 +75,17 @@ def write(sweep: Sweep, parts: list[Part], folder: Path, threads: int) -> None:
 
     def write_part(index: int) -> None:
         for name, table in parts[index].items():
-            (folder / f"{name}-{index}.parquet").write_bytes(parquet_bytes(name, sweep.regime_names, table))
+            (folder / f"{name}-{index}.parquet").write_bytes(encode(name, sweep.regime_names, table))
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(write_part, range(len(parts))))
+
+
+def by_default(name: str, regimes: list[str], table: pyarrow.Table) -> pyarrow.Buffer:
+    """``table`` as pyarrow writes it when told nothing else."""
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink)
+    return sink.getvalue()
 
 
 def _memory(size: Size, out: Path, told: Callable[[str], None]) -> Comparison:
