@@ -6,10 +6,11 @@ meets every number of micro-batches, whose array then has shape (n, 1, 1), or ea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,12 @@ class LanePipeline:
         return int(self.times.tau.shape[1])
 
     @cached_property
+    def _stops(self) -> Array:
+        """The numbers of micro-batches of the points, ascending, each once."""
+        stops: Array = np.unique(self.counts.astype(np.int64))
+        return stops
+
+    @cached_property
     def tau(self) -> list[FloatNumber]:
         """Service time of each stage."""
         return self._numbers(self.times.tau, 0)
@@ -94,7 +101,7 @@ class LanePipeline:
         beyond = wanted > most
         domain: Any = True if np.array_equal(counts, wanted) else (counts == wanted) | (beyond & (wanted % 1 == 0))
         knobs, overlap, unit = self._regime(regime)
-        stops = np.unique(counts if wanted is self.counts else np.append(self.counts.astype(np.int64), counts))
+        stops = self._stops if wanted is self.counts else np.unique(np.append(self._stops, counts))
         table = self._table(regime, knobs, overlap, stops)
         bound = float(table[-1].max())
         error: Any = 0.0 if unit and bound < 2.0**53 * unit else bound * _ROUNDING * (self.S + float(stops[-1]))
@@ -144,11 +151,9 @@ class LanePipeline:
             if self.rho is None:
                 raise ValueError("a share is needed")
             return knobs, self.rho.values[:, None], self.times.unit * self.rho.unit
-        shares = [exact(share) for share in knobs.overlap_of(max(self.S - 1, 1))]
-        overlap = np.broadcast_to(np.array([float(share) for share in shares])[:, None], (blocks, len(shares), LANES))
-        unit = self.times.unit * min(_unit(share) for share in shares)
-        feedback = exact(knobs.feedback)
-        return knobs, np.ascontiguousarray(overlap), min(unit, _unit(feedback)) if feedback else unit
+        shares, feedback, unit = _of_regime(knobs, max(self.S - 1, 1))
+        overlap = np.broadcast_to(np.array(shares)[:, None], (blocks, len(shares), LANES))
+        return knobs, np.ascontiguousarray(overlap), min(self.times.unit * unit, feedback)
 
     def _table(self, name: str, knobs: Regime, overlap: Array, stops: Array) -> Array:
         key = (name, stops.tobytes())
@@ -197,6 +202,14 @@ def decide_lanes(
     share = None if rho is None else FloatNumber(rho.values, rho.unit, 1.0, 0.0 if rho.unit else _ROUNDING)
     M = FloatNumber(counts, 1.0, float(counts.max()))
     return decide(statement, systems, M, share, shape, margins)
+
+
+@cache
+def _of_regime(regime: Regime, links: int) -> tuple[tuple[float, ...], float, float]:
+    """The overlapped share of each link; then the units of the feedback (infinite: none) and of the shares."""
+    shares = [exact(share) for share in regime.overlap_of(links)]
+    feedback = exact(regime.feedback)
+    return tuple(map(float, shares)), _unit(feedback) if feedback else math.inf, min(map(_unit, shares))
 
 
 def _unit(value: Fraction) -> float:

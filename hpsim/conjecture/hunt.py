@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 
 import numpy as np
 
 from hpsim.claims.float_algebra import FloatDecision
-from hpsim.conjecture.example import Example
 from hpsim.conjecture.mutate import mutated
 from hpsim.conjecture.point_rows import Rows, decide_rows, known_margins, on_grid, rows_of
-from hpsim.conjecture.probe import Findings
+from hpsim.conjecture.probe import Close, Findings
 from hpsim.conjecture.question import Question
 from hpsim.conjecture.small import counts_up_to, levels, simplest, size
 from hpsim.lanes import Array
@@ -23,13 +23,12 @@ MOST_STAGES = 7  # of every small system, in all
 MOST_CLEAR, MOST_NEAR = 64, 8  # decisions on Fractions: of what fails in float64, of what is within rounding
 
 
-def targeted(
-    question: Question, closest: Sequence[tuple[float, Example]], budget: int, seed: int
-) -> Iterator[Findings]:
+def targeted(question: Question, closest: Sequence[Close], budget: int, seed: int) -> Iterator[Findings]:
     """Rounds of changes of the points nearest to failing; of all variants those nearest to failing go on."""
     pool: dict[tuple[int, ...], tuple[Rows, Array]] = {}
-    for shape in {tuple(times.S for times in example.pipelines) for _, example in closest}:
-        some = [(m, e) for m, e in closest if tuple(times.S for times in e.pipelines) == shape][:PARENTS]
+    parents = [(margin, example()) for margin, example in closest]
+    for shape in {tuple(times.S for times in example.pipelines) for _, example in parents}:
+        some = [(m, e) for m, e in parents if tuple(times.S for times in e.pipelines) == shape][:PARENTS]
         pool[shape] = on_grid(rows_of([example for _, example in some])), np.array([margin for margin, _ in some])
     spent = number = 0
     while pool and spent < budget:
@@ -71,7 +70,7 @@ def judged(question: Question, rows: Rows, decision: FloatDecision) -> Findings:
     if decision.defined.any():
         margin = known_margins(decision)
         nearest = int(np.argmin(margin))
-        findings.closest = [(float(margin[nearest]), rows.example(nearest))]
+        findings.closest = [(float(margin[nearest]), partial(rows.example, nearest))]
     return findings
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from hpsim.claims.float_algebra import FloatDecision
-from hpsim.claims.lanes import LaneTimes, decide_lanes
+from hpsim.claims.lanes import decide_lanes
 from hpsim.conjecture.example import Example, Times, order_key
 from hpsim.conjecture.question import Question
 from hpsim.conjecture.space import Points
@@ -18,6 +18,10 @@ from hpsim.lanes import Array
 
 CLOSEST = 6  # kept of each batch
 MOST_DECISIONS = 128  # on Fractions, a chunk: of what fails in float64, then of what is within rounding of failing
+
+
+Close = tuple[float, Callable[[], Example]]
+Reader = Callable[[int, int], Callable[[], Example]]
 
 
 @dataclass
@@ -34,8 +38,9 @@ class Findings:
         Points within rounding of failing that were not decided on Fractions.
     example : Example or None
         The simplest counterexample among those that were decided, exactly.
-    closest : list of (margin, Example)
-        Points where the statement held by the least, relative margin first.
+    closest : list of (margin, callable)
+        Points where the statement held by the least: the relative margin, and what gives the example, which takes
+        longer than most of a search.
     """
 
     points: int = 0
@@ -43,7 +48,7 @@ class Findings:
     artefacts: int = 0
     doubtful: int = 0
     example: Example | None = None
-    closest: list[tuple[float, Example]] = field(default_factory=list)
+    closest: list[Close] = field(default_factory=list)
 
     def add(self, other: Findings, keep: int) -> None:
         """Take in the findings at other points."""
@@ -69,10 +74,10 @@ def look(question: Question, found: Points, most: int = MOST_DECISIONS) -> Findi
     example_at = _reader(question, found)
     tried = 0
     for doubtful, where in ((False, failing), (True, near & ~failing)):
-        places = np.argwhere(where)
+        places = np.argwhere(where) if where.any() else ()
         for j, lane in places[: most - tried]:
             tried += 1
-            example = example_at(int(j), int(lane))
+            example = example_at(int(j), int(lane))()
             truth = question.truth_at(example)
             if truth is False:
                 findings.add(Findings(example=example), CLOSEST)
@@ -84,9 +89,7 @@ def look(question: Question, found: Points, most: int = MOST_DECISIONS) -> Findi
     return findings
 
 
-def _closest(
-    decision: FloatDecision, found: Points, example_at: Callable[[int, int], Example]
-) -> list[tuple[float, Example]]:
+def _closest(decision: FloatDecision, found: Points, example_at: Reader) -> list[Close]:
     if decision.margin is None:
         return []
     k = len(found.counts)
@@ -103,26 +106,30 @@ def _closest(
     ]
 
 
-def _reader(question: Question, found: Points) -> Callable[[int, int], Example]:
-    """A function that gives the point with the ``j``-th number of micro-batches in a lane, exactly."""
+def _reader(question: Question, found: Points) -> Reader:
+    """A function that takes the point with the ``j``-th number of micro-batches out of a lane, to be read exactly."""
     read = exact if found.decimal else Fraction
 
-    def vector(values: Array, lane: int, scale: Array | None) -> tuple[Fraction, ...]:
+    def column(values: Array, lane: int) -> tuple[float, ...]:
         block, place = divmod(lane, values.shape[2])
-        column = values[block, :, place]
+        return tuple(values[block, :, place].tolist())
+
+    def vector(values: tuple[float, ...], scale: float | None) -> tuple[Fraction, ...]:
         if scale is None:
-            return tuple(read(float(value)) for value in column)
-        return tuple(Fraction(round(float(value * scale[lane])), int(scale[lane])) for value in column)
+            return tuple(map(read, values))
+        return tuple(Fraction(round(value * scale), int(scale)) for value in values)
 
-    def times(side: int, lanes: LaneTimes, lane: int) -> Times:
-        scale = None if found.scale is None else found.scale[side]
-        return Times(*(vector(values, lane, scale) for values in (lanes.tau, lanes.d, lanes.latency)))
+    def example_at(j: int, lane: int) -> Callable[[], Example]:
+        sides = [(column(side.tau, lane), column(side.d, lane), column(side.latency, lane)) for side in found.pipelines]
+        scales = [None] * len(sides) if found.scale is None else [float(scale[lane]) for scale in found.scale]
+        M = int(found.counts[j, 0, 0])
+        share = float(found.rho.values.reshape(-1)[lane]) if question.uses_rho and found.rho is not None else None
 
-    def example_at(j: int, lane: int) -> Example:
-        pipelines = tuple(times(side, lanes, lane) for side, lanes in enumerate(found.pipelines))
-        rho = None
-        if question.uses_rho and found.rho is not None:
-            rho = read(float(found.rho.values.reshape(-1)[lane]))
-        return Example(pipelines, int(found.counts[j, 0, 0]), rho)
+        def example() -> Example:
+            pairs = zip(sides, scales, strict=True)
+            pipelines = tuple(Times(*(vector(values, scale) for values in side)) for side, scale in pairs)
+            return Example(pipelines, M, None if share is None else read(share))
+
+        return example
 
     return example_at
