@@ -24,13 +24,12 @@ class _Helper:
         self._processors: set[int] = set()
         start_new_thread(self._serve, ())
 
-    def give(self, task: Callable[[], None], done: LockType) -> None:
-        """Have ``task``, which must not raise, done on another processor than this one; then release ``done``."""
-        others = _other_processors()
-        if others and self._thread and others != self._processors:
+    def give(self, task: Callable[[], None], done: LockType, processors: set[int]) -> None:
+        """Have ``task``, which must not raise, done on one of ``processors`` (empty: any); then release ``done``."""
+        if self._thread and processors != self._processors:
             with suppress(OSError):
-                os.sched_setaffinity(self._thread, others)
-                self._processors = others
+                os.sched_setaffinity(self._thread, processors)
+                self._processors = processors
         self._task = task, done
         self._given.release()
 
@@ -47,14 +46,17 @@ class _Helper:
             done.release()
 
 
-def _other_processors() -> set[int]:
-    """Those that this thread may use, without the one that it is on; empty where the system cannot tell.
+def _processors(threads: int) -> set[int]:
+    """Those for the helpers of a call on so many threads; empty where the system cannot tell.
 
-    Linux often wakes a thread on the processor of the one that woke it, though another one idles, and notices only
-    after some milliseconds: in two runs of three side by side with other work, a run of two milliseconds was over by
-    then.
+    Where each thread can have its own, that is all that this thread may use but the one that it is on: Linux often
+    wakes a thread on the processor of the one that woke it, though another one idles, and notices only after some
+    milliseconds. Of runs of two milliseconds, in turn with other work, most were over by then.
     """
-    return os.sched_getaffinity(0) - {_processor()} if _processor is not None else set()
+    if _processor is None:
+        return set()
+    allowed = os.sched_getaffinity(0)
+    return allowed - {_processor()} if threads <= len(allowed) else allowed
 
 
 _processor = getattr(ctypes.PyDLL(None), "sched_getcpu", None) if hasattr(os, "sched_setaffinity") else None
@@ -85,11 +87,12 @@ def on_threads(work: Callable[[], Result], threads: int, stopped: Event) -> list
         except BaseException as error:
             errors.append(error)
 
+    processors = _processors(threads) if threads > 1 else set()
     try:
         for _ in range(threads - 1):
             done = allocate_lock()
             done.acquire()
-            (_idle.pop() if _idle else _Helper()).give(task, done)
+            (_idle.pop() if _idle else _Helper()).give(task, done, processors)
             running.append(done)
         outcomes.append(work())
     except BaseException:  # Ctrl-C, most likely: the threads give up after the call they are in

@@ -93,7 +93,7 @@ def test_the_caller_may_use_the_same_processors_afterwards() -> None:
         if threading.get_native_id() != caller:
             masks.append(os.sched_getaffinity(0))
 
-    for _ in range(3):
+    for _ in range(3):  # a helper that starts for this call may not have told its number yet
         on_threads(work, 2, Event())
     assert os.sched_getaffinity(0) == before
     assert masks[-1] < before if CPUS > 1 else masks[-1] == before
@@ -102,6 +102,34 @@ def test_the_caller_may_use_the_same_processors_afterwards() -> None:
     thread.start()
     thread.join()
     assert started == [before]
+
+
+@pytest.mark.skipif(CPUS < 2, reason="one processor")
+def test_helpers_follow_the_processors_of_the_caller() -> None:
+    """After the process was confined to one processor, the helpers are too; with more threads than processors all are
+    used.
+    """
+    everywhere = os.sched_getaffinity(0)
+    caller = threading.get_native_id()
+
+    def masks(threads: int) -> list[set[int]]:
+        barrier = threading.Barrier(threads, timeout=60)
+
+        def work() -> set[int] | None:
+            barrier.wait()
+            return None if threading.get_native_id() == caller else os.sched_getaffinity(0)
+
+        return [mask for mask in on_threads(work, threads, Event()) if mask is not None]
+
+    masks(2)
+    assert all(len(mask) == CPUS - 1 for mask in masks(2))
+    try:
+        os.sched_setaffinity(0, {min(everywhere)})
+        assert masks(2) == [{min(everywhere)}]
+    finally:
+        os.sched_setaffinity(0, everywhere)
+    masks(CPUS + 1)
+    assert masks(CPUS + 1) == [everywhere] * CPUS
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
