@@ -76,10 +76,11 @@ def makespans(
     """
     blocks, n_stages, _ = tau.shape
     out = np.empty((len(stops), blocks, LANES))
-    step = int(CELLS_PER_CALL // (n_stages * LANES * int(stops[-1])))
+    step = CELLS_PER_CALL // (n_stages * LANES * int(stops[-1]))
     if not step:
         _in_segments(tau, d, latency, overlap, stops, out, stopped)
-    for first in range(0, blocks if step else 0, max(step, 1)):
+        return out
+    for first in range(0, blocks, step):
         if given_up(stopped):
             raise Abandoned
         part = slice(first, first + step)
@@ -96,7 +97,7 @@ def makespans(
 def _in_segments(
     tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, out: Array, stopped: Event | None
 ) -> None:
-    """:func:`makespans` where not even one block runs to the last micro-batch in one call; fills ``out``."""
+    """:func:`makespans` where not even one block runs to its end in one call: all side by side; fills ``out``."""
     blocks, n_stages, _ = tau.shape
     short = n_stages <= chain.LONGEST_SHORT
     width = n_stages if short else -(-n_stages // chain.GROUP) * chain.GROUP
@@ -138,7 +139,7 @@ def makespans_of_rows(rows: list[Array], stops: Array, out: Array, stopped: Even
         As :func:`makespans`.
     """
     n, n_stages = rows[0].shape
-    step = int(CELLS_PER_CALL // (n_stages * LANES * int(stops[-1]))) * LANES
+    step = CELLS_PER_CALL // (n_stages * LANES * int(stops[-1])) * LANES
     for first in range(0, n, max(step, LANES)):
         part = slice(first, first + max(step, LANES))
         tau, d, latency, overlap = (table if len(table) == 1 else table[part] for table in rows)

@@ -110,13 +110,13 @@ def _run(group: Group, knobs: Regime, overlap: Array, stops: Array, threads: int
     stopped = Event()
     run_rows = makespans_of_rows if knobs.is_chain else partial(event_lanes.makespans_of_rows, regime=knobs)
 
-    tables = [_for_kernels(table) for table in (group.tau, d, latency, overlap)]
+    tables = group.tau, d, latency, overlap
 
     def work() -> bool:
         """Part after part, until none is left for any thread."""
         for first in upcoming:
             part = slice(first, first + step)
-            rows = [table if len(table) == 1 else table[part] for table in tables]
+            rows = [_for_kernels(table if len(table) == 1 else table[part]) for table in tables]
             try:
                 right = run_rows(rows, stops, out[part], stopped)
             except Abandoned:
@@ -153,7 +153,8 @@ def _microbatches(M: Any) -> tuple[Array, Array | None]:
             "M", in_short(M), "whole numbers from 1 to 2**53, for example [1, 8]; closed forms take more"
         )
     stops = sorted(set(counts))  # np.unique would take longer than the rest of a small run
-    inverse = np.array([stops.index(m) for m in counts]) if several else None
+    places = {m: j for j, m in enumerate(stops)}
+    inverse = np.array([places[m] for m in counts]) if several else None
     return np.array(stops, dtype=np.int64), inverse
 
 

@@ -35,9 +35,9 @@ from hpsim.kernels.adder import CHAIN, WIDTH, add_chains
 from hpsim.reference import chain as twin
 from hpsim.simulation import simulate
 from hpsim.sweep.chunk import run_chunk
+from hpsim.sweep.parquet import parquet_bytes
 from hpsim.sweep.sample import configuration
 from hpsim.sweep.spec import make_sweep
-from hpsim.sweep.store import parquet_bytes
 
 compiled_only = pytest.mark.skipif(SIZE < 1, reason="nothing is compiled")
 

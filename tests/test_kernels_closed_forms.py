@@ -54,7 +54,7 @@ def test_equal_to_the_formulas_on_rationals(S: int, rng: random.Random) -> None:
     one = [row[:1] or [Fraction(1)] for row in shares]
     right = [formulas.steady_slope(row[0], row[1], share[0]) for row, share in zip(exact, one, strict=True)]
     assert of_each(closed_forms.slopes, *packed[:2], lanes(one), n=n) == right
-    found = np.full((closed_forms.SUMMARIES, len(packed[0]), LANES), np.nan)
+    found = np.full((closed_forms.N_SUMMARIES, len(packed[0]), LANES), np.nan)
     closed_forms.summaries(*packed[:2], found)
     tau_max, tau_sum, d_sum, sigma_max, bias, headroom = found.reshape(len(found), -1)[:, :n].tolist()
     assert tau_max == [max(row) for row in tau]
@@ -89,7 +89,7 @@ def test_bit_for_bit_the_formulas_on_arrays(S: int) -> None:
         overlap = np.full((len(packed[0]), 1, LANES), share)
         right = formulas.steady_slope(*columns[:2], share).tolist()
         assert of_each(closed_forms.slopes, *packed[:2], overlap, n=n) == right
-    found = np.empty((closed_forms.SUMMARIES, len(packed[0]), LANES))
+    found = np.empty((closed_forms.N_SUMMARIES, len(packed[0]), LANES))
     closed_forms.summaries(*packed[:2], found)
     rows = found.reshape(len(found), -1)[:, :n]
     assert rows[closed_forms.BIAS].tolist() == formulas.homogeneity_bias(columns[0]).tolist()
@@ -105,7 +105,7 @@ def test_headroom_has_the_exact_sign() -> None:
     for low, high, transfer in cases:
         for nudged in (np.nextafter(transfer, 0), transfer, np.nextafter(transfer, np.inf)):
             tau, d = np.array([[low, high]]), np.array([[nudged]])
-            found = np.empty((closed_forms.SUMMARIES, 1, LANES))
+            found = np.empty((closed_forms.N_SUMMARIES, 1, LANES))
             closed_forms.summaries(pack(tau), pack(d), found)
             exact = Fraction(high) - Fraction(low) - Fraction(float(nudged))
             left = found[closed_forms.HEADROOM, 0, 0]

@@ -109,21 +109,21 @@ def test_only_what_is_missing_is_computed(tmp_path: Path, fakes: Install) -> Non
     assert content(tmp_path) == before
 
 
-@pytest.mark.parametrize("vanishing", ["*/*", "_parts/000001.json", "points/part-000000.parquet"])
+@pytest.mark.parametrize("vanishing", ["*/*00000[0-4].*", "_parts/000001.json", "points/part-000000.parquet"])
 def test_a_run_whose_parts_vanish_is_not_complete(tmp_path: Path, fakes: Install, vanishing: str) -> None:
     """Parts removed while the sweep runs are missed before it ends, and the same again computes them."""
     fakes()
 
     def remove(progress: Progress) -> None:
         if progress.parts_done == 5:
-            for file in list(tmp_path.glob(vanishing)):
+            for file in list(tmp_path.glob(vanishing)):  # the next parts are being written
                 file.unlink()
 
     with pytest.raises(RunFolderError, match=r"of 13 parts vanished .* running; the same command computes them again"):
         run_sweep(SWEEP, tmp_path, workers=1, on_progress=remove)
     run = json.loads((tmp_path / "run.json").read_text())
     assert run["status"] == "running"
-    assert run["parts_done"] == (PARTS - 5 if vanishing == "*/*" else PARTS - 1)
+    assert run["parts_done"] == (PARTS - 5 if "*" in vanishing else PARTS - 1)
     assert run_sweep(SWEEP, tmp_path, workers=1).run["status"] == "complete"
     run_sweep(SWEEP, tmp_path / "elsewhere", workers=1)
     untouched = content(tmp_path / "elsewhere")

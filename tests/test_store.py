@@ -25,7 +25,7 @@ def fill(path: Path, sweep: FakeSweep = SWEEP, *, fresh: bool = False) -> None:
         folder.write_run({"status": "running"})
         for index in range(sweep.n_chunks):
             chunk = fake_chunk(sweep, index)
-            folder.write(index, chunk.tables, chunk.totals).commit()
+            folder.commit(folder.write(index, chunk.tables, chunk.totals))
 
 
 def test_layout(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_damaged_part_does_not_count_and_is_written_again(tmp_path: Path, name
         folder.write_run({"status": "running"})
         assert [folder.finished(index) is not None for index in range(3)] == [True, False, True]
         chunk = fake_chunk(SWEEP, 1)
-        folder.write(1, chunk.tables, chunk.totals).commit()
+        folder.commit(folder.write(1, chunk.tables, chunk.totals))
         assert folder.finished(1) == chunk.totals
     assert content(tmp_path) == intact
 
@@ -306,7 +306,7 @@ def test_a_part_written_again_leaves_none_of_its_former_tables(tmp_path: Path) -
     with RunFolder.open(tmp_path, SWEEP) as folder:
         folder.write_run({"status": "running"})
         chunk = fake_chunk(SWEEP, 0)
-        folder.write(0, chunk.tables, chunk.totals).commit()
+        folder.commit(folder.write(0, chunk.tables, chunk.totals))
     assert content(tmp_path) == intact
 
 
@@ -367,7 +367,7 @@ def test_full_disk_leaves_finished_parts(tmp_path: Path, monkeypatch: pytest.Mon
     with RunFolder.open(tmp_path, SWEEP) as folder:
         folder.write_run({"status": "running"})
         first, second = fake_chunk(SWEEP, 0), fake_chunk(SWEEP, 1)
-        folder.write(0, first.tables, first.totals).commit()
+        folder.commit(folder.write(0, first.tables, first.totals))
         before = content(tmp_path)
 
         def refuse(descriptor: int) -> None:
@@ -375,7 +375,7 @@ def test_full_disk_leaves_finished_parts(tmp_path: Path, monkeypatch: pytest.Mon
 
         monkeypatch.setattr(durable.os, "fsync", refuse)
         with pytest.raises(RunFolderError, match=r"no room to write .*; finished parts are intact; .* resumes"):
-            folder.write(1, second.tables, second.totals).commit()
+            folder.commit(folder.write(1, second.tables, second.totals))
         assert content(tmp_path) == before
         assert folder.finished(0) == first.totals
         assert folder.finished(1) is None
@@ -401,7 +401,7 @@ def test_record_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         chunk = fake_chunk(SWEEP, 1)
         monkeypatch.setattr(durable.os, "fsync", note_flush)
         monkeypatch.setattr(Path, "replace", note_name)
-        folder.write(1, chunk.tables, chunk.totals).commit()
+        folder.commit(folder.write(1, chunk.tables, chunk.totals))
     assert order[-1] == "_parts/000001.json"
     assert set(order[:-1]) == {f"{table}/part-000001.parquet" for table in ("configs", "points", "violations")}
 

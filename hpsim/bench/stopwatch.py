@@ -36,7 +36,7 @@ class Stopwatch:
     ) -> list[tuple[float, ...]]:
         """Time all ``runs`` in turn, ``repeats`` times over, so that whatever else the machine does meets each of them.
 
-        Before that each is called untimed, which compiles what it needs and fills the caches; ``after`` is called
+        Before that each is called once or twice, which compiles what it needs and fills the caches; ``after`` is called
         untimed after every timing. A run shorter than ``at_least`` seconds is called several times in a row, as often
         as that takes, and its mean counts (as in ``timeit``): else a call of milliseconds would stand with the cold
         caches and sleeping processors that a longer one beside it leaves behind.
@@ -50,7 +50,11 @@ class Stopwatch:
         for run in runs:
             run()
             after()
-            calls.append(1 + int(at_least / max(self.seconds(run), 1e-6)) if at_least else 1)
+            if at_least:
+                calls.append(1 + int(at_least / max(self.seconds(run), 1e-6)))
+                after()
+            else:
+                calls.append(1)
         seconds: list[list[float]] = [[] for _ in runs]
         for _ in range(repeats):
             for run, taken, n in zip(runs, seconds, calls, strict=True):

@@ -6,11 +6,10 @@ meets every number of micro-batches, whose array then has shape (n, 1, 1), or ea
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from hpsim.claims.float_algebra import FloatDecision, FloatNumber
 from hpsim.claims.quotients import Number, QuotientAlgebra, as_float, decide
 from hpsim.claims.tree import Statement
 from hpsim.event_lanes import makespans_in
-from hpsim.exact import exact
+from hpsim.exact import NumberLike, exact
 from hpsim.kernels.chain import LANES
 from hpsim.lanes import Array
 from hpsim.regime import Regime, named
@@ -151,9 +150,10 @@ class LanePipeline:
             if self.rho is None:
                 raise ValueError("a share is needed")
             return knobs, self.rho.values[:, None], self.times.unit * self.rho.unit
-        shares, feedback, unit = _of_regime(knobs, max(self.S - 1, 1))
+        shares, unit = _floats_and_unit(*knobs.overlap_of(max(self.S - 1, 1)))
         overlap = np.broadcast_to(np.array(shares)[:, None], (blocks, len(shares), LANES))
-        return knobs, np.ascontiguousarray(overlap), min(self.times.unit * unit, feedback)
+        unit, feedback = self.times.unit * unit, exact(knobs.feedback)
+        return knobs, np.ascontiguousarray(overlap), min(unit, _unit(feedback)) if feedback else unit
 
     def _table(self, name: str, knobs: Regime, overlap: Array, stops: Array) -> Array:
         key = (name, stops.tobytes())
@@ -204,12 +204,11 @@ def decide_lanes(
     return decide(statement, systems, M, share, shape, margins)
 
 
-@cache
-def _of_regime(regime: Regime, links: int) -> tuple[tuple[float, ...], float, float]:
-    """The overlapped share of each link; then the units of the feedback (infinite: none) and of the shares."""
-    shares = [exact(share) for share in regime.overlap_of(links)]
-    feedback = exact(regime.feedback)
-    return tuple(map(float, shares)), _unit(feedback) if feedback else math.inf, min(map(_unit, shares))
+@lru_cache(maxsize=1024, typed=True)  # 0.1 and Fraction(0.1) are equal, but the first is read as a decimal
+def _floats_and_unit(*shares: NumberLike) -> tuple[list[float], float]:
+    """``shares`` in float64, and a power of two that all of them are multiples of, or 0."""
+    fractions = [exact(share) for share in shares]
+    return [float(share) for share in fractions], min(_unit(share) for share in fractions)
 
 
 def _unit(value: Fraction) -> float:

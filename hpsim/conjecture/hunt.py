@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -70,7 +69,8 @@ def judged(question: Question, rows: Rows, decision: FloatDecision) -> Findings:
     if decision.defined.any():
         margin = known_margins(decision)
         nearest = int(np.argmin(margin))
-        findings.closest = [(float(margin[nearest]), partial(rows.example, nearest))]
+        example = rows.example(nearest)
+        findings.closest = [(float(margin[nearest]), lambda: example)]
     return findings
 
 

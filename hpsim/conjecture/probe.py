@@ -16,12 +16,12 @@ from hpsim.conjecture.space import Points
 from hpsim.exact import exact
 from hpsim.lanes import Array
 
-CLOSEST = 6  # kept of each batch
-MOST_DECISIONS = 128  # on Fractions, a chunk: of what fails in float64, then of what is within rounding of failing
-
-
 Close = tuple[float, Callable[[], Example]]
 Reader = Callable[[int, int], Callable[[], Example]]
+"""Takes the point with some number of micro-batches out of a lane; what it returns reads it exactly."""
+
+CLOSEST = 6  # kept of each batch
+MOST_DECISIONS = 128  # on Fractions, a chunk: of what fails in float64, then of what is within rounding of failing
 
 
 @dataclass
@@ -39,8 +39,8 @@ class Findings:
     example : Example or None
         The simplest counterexample among those that were decided, exactly.
     closest : list of (margin, callable)
-        Points where the statement held by the least: the relative margin, and what gives the example, which takes
-        longer than most of a search.
+        Points where the statement held by the least: the relative margin, and what reads the point exactly, called
+        only for those that are used.
     """
 
     points: int = 0

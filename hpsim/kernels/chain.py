@@ -282,9 +282,7 @@ def lanes_short(
         hold_and_travel(tau[one], d[one], latency[one], overlap[one], occupancy, flight)
         completion[:] = 0.0
         advance_short(stages, occupancy, flight, completion, np.int64(0), stops, found)
-        for j in range(stops.shape[0]):
-            for lane in range(LANES):
-                out[j, block, lane] = found[j, 0, lane]
+        out[:, block] = found[:, 0]
 
 
 @kernel
@@ -298,6 +296,4 @@ def lanes_long(tau: Array, d: Array, latency: Array, overlap: Array, stops: Arra
         hold_and_travel(tau[one], d[one], latency[one], overlap[one], occupancy, flight)
         completion[:] = 0.0
         advance_long(occupancy, flight, completion, np.int64(0), stops, found)
-        for j in range(stops.shape[0]):
-            for lane in range(LANES):
-                out[j, block, lane] = found[j, 0, lane]
+        out[:, block] = found[:, 0]

@@ -14,8 +14,8 @@ from hpsim.kernels._jit import kernel
 
 Array = np.ndarray[Any, Any]
 
-SUMMARIES = 6
-TAU_MAX, TAU_SUM, D_SUM, SIGMA_MAX, BIAS, HEADROOM = range(SUMMARIES)
+N_SUMMARIES = 6
+TAU_MAX, TAU_SUM, D_SUM, SIGMA_MAX, BIAS, HEADROOM = range(N_SUMMARIES)
 
 
 @kernel

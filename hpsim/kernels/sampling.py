@@ -26,6 +26,7 @@ MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 SHIFT_30, SHIFT_27, SHIFT_31, SHIFT_11, ONE = (np.uint64(n) for n in (30, 27, 31, 11, 1))
 UNIT = 2.0**-53
+STEP = 3  # from the draw of one stage to that of the next: service, transfer and travel time take turns
 
 CONSTANT, UNIFORM, LOG_UNIFORM, LOG_NORMAL, INTEGERS, CHOICE = range(6)
 AS_DRAWN, TIMES_MEAN_TAU, TIMES_MAX_TAU = range(3)
@@ -150,7 +151,7 @@ def _log_normal(median: float, width: float, u: Array) -> None:
 
 
 @kernel
-def _quantile(kind: int, values: Array, width: float, u: Array) -> None:
+def _quantile(kind: int, values: Array, u: Array) -> None:
     """In place, flat: what the uniform draws ``u`` stand for; the arguments are those of :func:`draw`."""
     if kind == CONSTANT:
         u[:] = values[0]
@@ -159,16 +160,18 @@ def _quantile(kind: int, values: Array, width: float, u: Array) -> None:
             value = u[i] * (values[1] - values[0]) + values[0]
             u[i] = value if value < values[1] else values[1]
     elif kind == LOG_UNIFORM:
-        _log_uniform(values[0], values[1], width, u)
+        _log_uniform(values[0], values[1], values[2], u)
     elif kind == LOG_NORMAL:
-        _log_normal(values[0], width, u)
+        _log_normal(values[0], values[1], u)
     elif kind == INTEGERS:
         for i in range(u.shape[0]):
             value = math.floor(u[i] * (values[1] - values[0] + 1.0)) + values[0]
             u[i] = value if value < values[1] else values[1]
-    else:
+    elif kind == CHOICE:
         for i in range(u.shape[0]):
             u[i] = values[min(int(u[i] * values.shape[0]), values.shape[0] - 1)]
+    else:
+        u[:] = np.nan
 
 
 @kernel
@@ -189,31 +192,22 @@ def _mean_or_max(tau: Array, relation: int, out: Array) -> None:
 
 @kernel
 def draw(
-    keys: Array,
-    first_draw: int,
-    step: int,
-    kind: int,
-    values: Array,
-    width: float,
-    relation: int,
-    tau: Array,
-    grid: float,
-    out: Array,
+    keys: Array, first_draw: int, kind: int, values: Array, relation: int, tau: Array, grid: float, out: Array
 ) -> None:
-    """``out[b, s, l]`` = what draw ``first_draw + s·step`` of the stream ``keys[b, l]`` stands for.
+    """``out[b, s, l]`` = what draw ``first_draw + STEP·s`` of the stream ``keys[b, l]`` stands for.
 
-    ``kind``, ``values``: the distribution and its values; ``width``: log2(high / low) of a log-uniform one,
-    sigma·log2(e) of a log-normal one. ``relation``: what the values are multiplied by, over the stages of ``tau``
-    (blocks, S, LANES). ``grid``: a power of two, of whose inverse the results are multiples; 0 for none.
+    ``kind``, ``values``: the distribution and its values, in float64: the value; low and high; low, high and
+    log2(high / low) of a log-uniform one; median and sigma·log2(e) of a log-normal one; the choice. ``relation``: what
+    the values are multiplied by, over the stages of ``tau`` (blocks, S, LANES). ``grid``: a power of two, of whose
+    inverse the results are multiples; 0 for none.
     """
     factor = np.ones(out.shape[2])
     for block in range(out.shape[0]):
-        for s in range(out.shape[1]):
-            offset = np.uint64(first_draw + s * step + 1) * GAMMA
-            for lane in range(out.shape[2]):
-                out[block, s, lane] = np.float64(_mix(keys[block, lane] + offset) >> SHIFT_11) * UNIT
+        one = slice(block, block + 1)
+        if kind != CONSTANT:
+            uniforms(keys[one], first_draw, STEP, out[one])
         flat = out[block].reshape(-1)
-        _quantile(kind, values, width, flat)
+        _quantile(kind, values, flat)
         if relation != AS_DRAWN:
             _mean_or_max(tau[block], relation, factor)
             for s in range(out.shape[1]):

@@ -41,8 +41,8 @@ def run_all(
     Parameters
     ----------
     function : callable
-        Called from ``workers`` threads at once; with one worker in the calling thread. An exception it raises
-        stands in the place of its result and stops nothing.
+        Called from ``workers`` threads at once; with one worker in the calling thread, unless
+        ``apart``. An exception it raises stands in the place of its result and stops nothing.
     indices : iterable of int
         Read lazily, at most two per worker ahead of what has ended.
     workers : int
@@ -135,7 +135,7 @@ def _on_threads(
                     in_flight[pool.submit(unless_stopped, index)] = index
             if not in_flight:
                 break
-            ended_now = wait(in_flight, return_when=FIRST_COMPLETED).done
+            ended_now = wait(in_flight, return_when=FIRST_COMPLETED).done  # a set, and in flight is in order
             for future in [future for future in in_flight if future in ended_now]:
                 index = in_flight.pop(future)
                 ended = future.result()

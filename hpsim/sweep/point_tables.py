@@ -22,7 +22,7 @@ from hpsim.throughput_arrays import critical_names
 if TYPE_CHECKING:
     import pyarrow
 
-SUMMARIES = ("tau_max", "tau_sum", "d_sum", "sigma_max", "bias")  # in the order of the kernel
+SUMMARIES = ("tau_max", "tau_sum", "d_sum", "sigma_max", "bias")  # the first rows of ``closed_forms.summaries``
 
 
 class PointTables:
@@ -58,7 +58,7 @@ class PointTables:
         self.batches.append(batch)
         places = self._places(batch)
         n = len(places)
-        found = np.empty((closed_forms.SUMMARIES, len(batch.tau), LANES))
+        found = np.empty((closed_forms.N_SUMMARIES, len(batch.tau), LANES))
         closed_forms.summaries(batch.tau, batch.d, found)
         to_columns(found, places, batch.scale, self.summaries)
         phase = batch.phase

@@ -27,6 +27,8 @@ VIOLATIONS_REPORTED = 5
 FAILURES_REPORTED = 5
 LARGEST_COUNT = 2**53  # of seconds or parts in a run.json
 
+_version = cache(version)  # which reads a file
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -128,7 +130,8 @@ def run_sweep(
     out : Path
         The run folder (see ``results/README.md``): new, empty, or with an unfinished or finished run of the same sweep.
     workers : int, optional
-        Threads; by default as many as this process has CPUs. The result does not depend on it.
+        Threads that compute; by default as many as this process has CPUs. As many others bring to the disk what is
+        computed. The result does not depend on it.
     fresh : bool
         Remove the run that is in ``out`` first, of whatever sweep.
     on_progress : callable, optional
@@ -152,7 +155,8 @@ def run_sweep(
                 return _Part(totals)
             result = run_chunk(sweep, index)
             written = folder.write(index, result.tables, result.totals)
-            return _Part(result.totals, disk.submit(written.commit))
+            with written.or_nothing():  # where the run was given up meanwhile, the disk takes nothing more
+                return _Part(result.totals, disk.submit(folder.commit, written))
 
         session = _Session(folder, fresh)
         try:
@@ -160,7 +164,10 @@ def run_sweep(
             notify(session.progress())
             with closing(run_all(compute, range(sweep.n_chunks), n_threads, apart=True)) as outcomes:
                 for index, outcome in outcomes:
-                    session.add(index, _committed(outcome))
+                    try:
+                        session.add(index, _committed(outcome))
+                    except KeyboardInterrupt as stop:  # the second one: those who compute are not waited for
+                        outcomes.throw(stop)
                     notify(session.progress())
         except Interrupted as stop:
             raise RunInterrupted(stop.signum, session.progress()) from None
@@ -179,10 +186,11 @@ class _Part:
 
 def _committed(outcome: _Part | Exception) -> _Part | Exception:
     """``outcome`` once its part is on the disk, or what went wrong there."""
-    if isinstance(outcome, _Part) and outcome.commit is not None:
-        error = outcome.commit.exception()
-        assert error is None or isinstance(error, Exception)
-        return error or outcome
+    try:
+        if isinstance(outcome, _Part) and outcome.commit is not None:
+            outcome.commit.result()
+    except Exception as error:
+        return error
     return outcome
 
 
@@ -273,9 +281,6 @@ class _Session:
             self.failures,
             self.folder.first_violations(VIOLATIONS_REPORTED) if self.totals.violations else [],
         )
-
-
-_version = cache(version)  # which reads a file
 
 
 def _number(value: object) -> float:

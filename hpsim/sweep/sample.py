@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -166,17 +166,15 @@ def _serve_somewhere(sweep: Sweep, tau: Array, u: Array) -> None:
 def _draw(
     distribution: Distribution, keys: Array, first: int, out: Array, grid: float = 0.0, tau: Array | None = None
 ) -> None:
-    """Fill ``out`` (blocks, n, LANES) with draws ``first``, ``first + 3``, …, in multiples of ``1/grid``.
+    """Fill ``out`` (blocks, n, LANES) with draws ``first``, ``first + STEP``, …, in multiples of ``1/grid``.
 
     ``tau`` (blocks, S, LANES): what the distribution's ``times`` relates to.
     """
     sampling.draw(
         keys,
         first,
-        3,
         _KINDS[distribution.kind],
-        np.array([float(value) for value in distribution.values]),
-        _width(distribution.kind, distribution.values),
+        np.array(_parameters(distribution.kind, distribution.values)),
         sampling.AS_DRAWN if tau is None else _RELATIONS[distribution.times],
         out if tau is None else tau,
         grid,
@@ -200,10 +198,17 @@ _RELATIONS: dict[Times | None, int] = {
 
 
 @cache
-def _width(kind: Kind, values: tuple[Fraction, ...]) -> float:
-    if kind == "loguniform":
-        return _log2_ratio(*values)
-    return _log2_of_exp(values[1]) if kind == "lognormal" else 0.0
+def _parameters(kind: Kind, values: tuple[Fraction, ...]) -> list[float]:
+    """The numbers that the kernel computes a distribution with."""
+    plain = [float(value) for value in values]
+    match kind:
+        case "loguniform":
+            return [*plain, _log2_ratio(*values)]
+        case "lognormal":
+            return [plain[0], _log2_of_exp(values[1])]
+        case "constant" | "uniform" | "integers" | "choice":
+            return plain
+    assert_never(kind)
 
 
 def _log2_ratio(low: Fraction, high: Fraction) -> float:
