@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +19,8 @@ from fake_runs import FakeSweep, content, fake_chunk, use_fakes
 
 from hpsim.cli.progress import progress_on_stderr, state
 from hpsim.errors import HpsimError, RunFolderError
-from hpsim.sweep.run import Progress, run_sweep
+from hpsim.sweep.run import Progress, RunInterrupted, run_sweep
+from hpsim.sweep.store import RunFolder
 
 SWEEP = FakeSweep()
 PARTS = 13
@@ -107,6 +110,48 @@ def test_only_what_is_missing_is_computed(tmp_path: Path, fakes: Install) -> Non
     assert report.totals == first.totals
     assert report.wall_seconds > first.run["wall_seconds"]
     assert content(tmp_path) == before
+
+
+def test_a_second_interrupt_while_a_part_is_written(
+    tmp_path: Path, fakes: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice Ctrl-C while the caller waits for the disk: a chunk that takes long is not waited for."""
+    fakes()
+    waiting, release = threading.Event(), threading.Event()
+    compute, commit = sys.modules["hpsim.sweep.chunk"].run_chunk, RunFolder.commit
+
+    def slow_chunk(sweep: FakeSweep, index: int) -> Any:
+        if index > 0:
+            release.wait(30)
+        return compute(sweep, index)
+
+    def slow_commit(folder: RunFolder, written: Any) -> None:
+        waiting.set()
+        time.sleep(1)
+        commit(folder, written)
+
+    def interrupt_twice() -> None:
+        waiting.wait(30)
+        for _ in range(2):
+            time.sleep(0.2)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    monkeypatch.setattr(sys.modules["hpsim.sweep.chunk"], "run_chunk", slow_chunk)
+    monkeypatch.setattr(RunFolder, "commit", slow_commit)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    started = time.monotonic()
+    try:
+        threading.Thread(target=interrupt_twice).start()
+        with pytest.raises(KeyboardInterrupt) as stop:
+            run_sweep(SWEEP, tmp_path, workers=1)
+        assert time.monotonic() - started < 10
+    finally:
+        signal.signal(signal.SIGINT, before)
+        release.set()
+    assert not isinstance(stop.value, RunInterrupted)
+    monkeypatch.setattr(sys.modules["hpsim.sweep.chunk"], "run_chunk", compute)
+    monkeypatch.setattr(RunFolder, "commit", commit)
+    assert run_sweep(SWEEP, tmp_path, workers=1).parts_skipped == 1
 
 
 @pytest.mark.parametrize("vanishing", ["*/*00000[0-4].*", "_parts/000001.json", "points/part-000000.parquet"])

@@ -163,6 +163,13 @@ def test_inputs_of_any_kind_are_read_and_left_alone() -> None:
     assert np.array_equal(simulate(tau, same, [1, 9], "blocking"), simulate(tau, same.copy(), [1, 9], "blocking"))
 
 
+def test_very_many_numbers_of_microbatches() -> None:
+    """Fifty thousand of them, backwards and some twice: each the closed form's."""
+    M = [*range(50_000, 0, -1), 7, 49_999]
+    found = simulate([[3, 5, 2]], M=M)[0]
+    assert found.tolist() == [10 + 5 * (m - 1) for m in M]
+
+
 @pytest.mark.parametrize("regime", REGIMES)
 def test_the_number_of_threads_changes_nothing(regime: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On 1, 2, 5 and all threads, more threads than blocks too: the same bits, on and off any grid."""
