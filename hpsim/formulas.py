@@ -1,4 +1,4 @@
-"""Every closed form of the paper, once.
+"""Every closed form of the paper; :mod:`hpsim.kernels.closed_forms` has those of sweeps once more, compiled.
 
 Notation: ``tau`` holds S service times, ``d`` and ``latency`` hold S-1 transfer times and extra travel times, one for
 each link (``None`` or empty: all zero); ``M`` is the number of micro-batches; all times share one unit. ``T_free``,

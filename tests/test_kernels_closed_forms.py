@@ -12,7 +12,9 @@ from conftest import scaled
 from hpsim import formulas
 from hpsim.kernels import closed_forms
 from hpsim.kernels.chain import LANES
-from hpsim.lanes import pack
+from hpsim.lanes import pack, unpack
+from hpsim.sweep.sample import batches
+from hpsim.sweep.spec import load_sweep
 
 Rows = list[list[Fraction]]
 COUNTS = np.array([1, 2, 7, 100, 10**9])
@@ -97,6 +99,24 @@ def test_bit_for_bit_the_formulas_on_arrays(S: int) -> None:
     out = np.empty((len(COUNTS), *found.shape[1:]))
     closed_forms.gpipe(found[closed_forms.TAU_MAX], S, COUNTS, out)
     assert out.reshape(len(out), -1)[:, :n].tolist() == formulas.gpipe_makespan(tau, COUNTS[:, None]).tolist()
+
+
+def test_equal_to_the_formulas_on_every_configuration_of_the_papers_search() -> None:
+    """The lines that the shipped random search is checked against are those of ``hpsim.formulas``, bit for bit."""
+    sweep = load_sweep("paper_fuzz")
+    seen = 0
+    for batch in batches(sweep, range(scaled(sweep.n_configs))):
+        n = len(batch.ids)
+        assert batch.rho is not None
+        given = batch.tau, batch.d, batch.latency
+        columns = [np.asfortranarray(unpack(values, n)) for values in given]
+        shares = batch.rho.reshape(-1)[:n, None]
+        assert of_each(closed_forms.fill_times, *given, n=n) == formulas.fill_time(*columns).tolist()
+        assert of_each(closed_forms.rendezvous_slopes, *given, n=n) == formulas.rendezvous_slope(*columns).tolist()
+        right = formulas.steady_slope(*columns[:2], shares).tolist()
+        assert of_each(closed_forms.slopes, *given[:2], batch.rho[:, None], n=n) == right
+        seen += n
+    assert seen == scaled(sweep.n_configs)
 
 
 def test_headroom_has_the_exact_sign() -> None:

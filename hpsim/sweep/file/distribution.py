@@ -1,8 +1,9 @@
 """The distributions of a sampled sweep, as written in YAML: ``{loguniform: [0.1, 10]}``, a bare number, ….
 
 Adding one: here its name and an example of its values (:data:`EXAMPLES`), its key in :class:`DistributionForm`, what
-the values must satisfy (:func:`_check`), its ``low`` and ``high``; then its quantile function in ``sweep/sample.py``
-and its twin in ``reference/sampling.py``. Type checker and tests name what is missing.
+the values must satisfy (:func:`_check`), its ``low`` and ``high``; then its number and quantile function in
+``kernels/sampling.py``, both named in ``sweep/sample.py``, and its twin in ``reference/sampling.py``. Type checker and
+tests name what is missing.
 """
 
 from __future__ import annotations
