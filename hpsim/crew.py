@@ -90,6 +90,12 @@ def _helper() -> _Helper:
         return _Helper()
 
 
+def _wait_for(running: list[LockType]) -> None:
+    for done in running:
+        with done:  # released again: after an interrupt it is waited for once more
+            pass
+
+
 def on_threads(work: Callable[[], Result], threads: int, stopped: Event) -> list[Result]:
     """What ``work`` returns on each of ``threads`` threads, this one among them; an error of one is raised at the end.
 
@@ -100,7 +106,7 @@ def on_threads(work: Callable[[], Result], threads: int, stopped: Event) -> list
     threads : int
         At least 1.
     stopped : threading.Event
-        Set when this thread is interrupted; ``work`` should look at it now and then and give up.
+        Set when one of the threads fails or is interrupted; ``work`` should look at it now and then and give up.
     """
     outcomes: list[Result] = []
     errors: list[BaseException] = []
@@ -110,6 +116,7 @@ def on_threads(work: Callable[[], Result], threads: int, stopped: Event) -> list
         try:
             outcomes.append(work())
         except BaseException as error:
+            stopped.set()
             errors.append(error)
 
     processors = _for_helpers(threads) if threads > 1 else frozenset()
@@ -119,13 +126,12 @@ def on_threads(work: Callable[[], Result], threads: int, stopped: Event) -> list
             done.acquire()
             _helper().give(task, done, processors)
             running.append(done)
-        outcomes.append(work())
+        task()
+        _wait_for(running)
     except BaseException:  # Ctrl-C, most likely: the threads give up after the call they are in
         stopped.set()
+        _wait_for(running)
         raise
-    finally:
-        for done in running:
-            done.acquire()
     if errors:
-        raise errors[0]
+        raise errors.pop(0)  # pop: or the error and this frame would keep each other, and the caller's arrays
     return outcomes

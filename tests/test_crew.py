@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
+import weakref
+from contextlib import suppress
 from threading import Event
 
 import pytest
@@ -76,8 +81,58 @@ def test_an_error_is_raised_when_all_have_ended(where: str) -> None:
     with pytest.raises(ValueError, match=where):
         on_threads(work, 2, stopped)
     assert ended == [1]
-    assert stopped.is_set() == (where == "caller")
+    assert stopped.is_set()
     assert len(set(together(2))) == 2
+
+
+def test_an_interrupt_while_waiting_stops_the_others() -> None:
+    """Ctrl-C after the caller's own share: the other threads are told, and waited for."""
+    caller, stopped, gave_up = threading.get_native_id(), Event(), []
+
+    def work() -> None:
+        if threading.get_native_id() != caller:
+            gave_up.append(stopped.wait(60))
+
+    def interrupt() -> None:
+        time.sleep(0.2)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            on_threads(work, 3, stopped)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert gave_up == [True, True]
+    assert len(set(together(3))) == 3
+
+
+def test_nothing_of_a_call_is_kept() -> None:
+    """What the work holds goes with the call, after an error on another thread too, without the garbage collector."""
+
+    class Thing:
+        pass
+
+    def call(fails: bool) -> weakref.ref[Thing]:
+        thing, caller = Thing(), threading.get_native_id()
+        barrier = threading.Barrier(2, timeout=60)
+
+        def work() -> None:
+            barrier.wait()
+            if fails and threading.get_native_id() != caller:
+                raise ValueError(str(thing))
+
+        with suppress(ValueError):
+            on_threads(work, 2, Event())
+        return weakref.ref(thing)
+
+    gc.disable()
+    try:
+        assert call(fails=False)() is None
+        assert call(fails=True)() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no way to choose a processor here")

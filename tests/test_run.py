@@ -117,7 +117,7 @@ def test_a_second_interrupt_while_a_part_is_written(
 ) -> None:
     """Twice Ctrl-C while the caller waits for the disk: a chunk that takes long is not waited for."""
     fakes()
-    waiting, release = threading.Event(), threading.Event()
+    waiting, release, committed = threading.Event(), threading.Event(), threading.Event()
     compute, commit = sys.modules["hpsim.sweep.chunk"].run_chunk, RunFolder.commit
 
     def slow_chunk(sweep: FakeSweep, index: int) -> Any:
@@ -129,6 +129,7 @@ def test_a_second_interrupt_while_a_part_is_written(
         waiting.set()
         time.sleep(1)
         commit(folder, written)
+        committed.set()
 
     def interrupt_twice() -> None:
         waiting.wait(30)
@@ -145,10 +146,12 @@ def test_a_second_interrupt_while_a_part_is_written(
         with pytest.raises(KeyboardInterrupt) as stop:
             run_sweep(SWEEP, tmp_path, workers=1)
         assert time.monotonic() - started < 10
+        assert not committed.is_set()
     finally:
         signal.signal(signal.SIGINT, before)
         release.set()
     assert not isinstance(stop.value, RunInterrupted)
+    assert committed.wait(30)
     monkeypatch.setattr(sys.modules["hpsim.sweep.chunk"], "run_chunk", compute)
     monkeypatch.setattr(RunFolder, "commit", commit)
     assert run_sweep(SWEEP, tmp_path, workers=1).parts_skipped == 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.metadata import version
@@ -147,7 +147,7 @@ def run_sweep(
     from hpsim.sweep.chunk import run_chunk
 
     n_threads = threads(workers)
-    with RunFolder.open(out, sweep, fresh=fresh) as folder, ThreadPoolExecutor(n_threads, "hpsim-disk") as disk:
+    with RunFolder.open(out, sweep, fresh=fresh) as folder, _on_the_disk(n_threads) as disk:
 
         def compute(index: int) -> _Part:
             totals = folder.finished(index)
@@ -174,6 +174,20 @@ def run_sweep(
         finally:
             session.end()
         return session.report()
+
+
+@contextmanager
+def _on_the_disk(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that commit parts, waited for at the end; only after a second Ctrl-C they are not."""
+    disk = ThreadPoolExecutor(n_threads, "hpsim-disk")
+    patient = True
+    try:
+        yield disk
+    except KeyboardInterrupt as stop:
+        patient = isinstance(stop, RunInterrupted)
+        raise
+    finally:
+        disk.shutdown(wait=patient, cancel_futures=not patient)
 
 
 @dataclass(frozen=True)

@@ -271,7 +271,7 @@ class RunFolder:
         Raises
         ------
         RunFolderError
-            As :meth:`write`; nothing half-written stays.
+            As :meth:`write`; what is in place by then does not count without the record.
         """
         covered = self.sweep.chunk_range(written.index)
         with told_plainly(self.path), written.or_nothing():
