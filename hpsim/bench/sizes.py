@@ -39,8 +39,8 @@ class Size:
         Settings of ``paper_fuzz`` when its start-up is timed.
     sample : float
         Seconds that a timing of ``simulate`` beside the adders takes at least.
-    repeats, sweep_repeats, start_repeats : int
-        Timed calls of each run: kernels, whole sweeps, new processes.
+    repeats, repeats_unjudged, sweep_repeats, start_repeats : int
+        Timings of each run: kernels, those beside the adders without a target, whole sweeps, new processes.
     """
 
     pipelines: int
@@ -60,6 +60,7 @@ class Size:
     start: tuple[str, ...]
     sample: float
     repeats: int
+    repeats_unjudged: int
     sweep_repeats: int
     start_repeats: int
 
@@ -81,7 +82,8 @@ FULL = Size(
     memory_chunk=32_768,
     start=(),
     sample=0.02,
-    repeats=15,
+    repeats=25,
+    repeats_unjudged=7,
     sweep_repeats=9,
     start_repeats=5,
 )
@@ -104,6 +106,7 @@ QUICK = Size(
     start=("configs=16", "stages=2"),
     sample=0.0,
     repeats=2,
+    repeats_unjudged=1,
     sweep_repeats=2,
     start_repeats=1,
 )

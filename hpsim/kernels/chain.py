@@ -282,7 +282,9 @@ def lanes_short(
         hold_and_travel(tau[one], d[one], latency[one], overlap[one], occupancy, flight)
         completion[:] = 0.0
         advance_short(stages, occupancy, flight, completion, np.int64(0), stops, found)
-        out[:, block] = found[:, 0]
+        for j in range(stops.shape[0]):  # a slice assigned in one go takes longer to compile than all the rest
+            for lane in range(LANES):
+                out[j, block, lane] = found[j, 0, lane]
 
 
 @kernel
@@ -296,4 +298,6 @@ def lanes_long(tau: Array, d: Array, latency: Array, overlap: Array, stops: Arra
         hold_and_travel(tau[one], d[one], latency[one], overlap[one], occupancy, flight)
         completion[:] = 0.0
         advance_long(occupancy, flight, completion, np.int64(0), stops, found)
-        out[:, block] = found[:, 0]
+        for j in range(stops.shape[0]):
+            for lane in range(LANES):
+                out[j, block, lane] = found[j, 0, lane]
