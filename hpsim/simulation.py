@@ -109,7 +109,6 @@ def _run(group: Group, knobs: Regime, overlap: Array, stops: Array, threads: int
     d, latency = (links[:, :0] if absent(links) else links for links in (group.d, group.latency))
     stopped = Event()
     run_rows = makespans_of_rows if knobs.is_chain else partial(event_lanes.makespans_of_rows, regime=knobs)
-
     tables = group.tau, d, latency, overlap
 
     def work() -> bool:

@@ -288,14 +288,14 @@ def plant(monkeypatch: pytest.MonkeyPatch, sweep: Sweep, change: Change) -> None
 
     Shapes: M (n, 1, 1), tau (blocks, S, LANES), T (n, blocks, LANES).
     """
-    real, regimes = evaluate.makespans, itertools.cycle(sweep.regimes)
+    real, regimes = evaluate.makespans_in, itertools.cycle(sweep.regimes)
 
     def changed(tau: np.ndarray, *arguments: Any) -> np.ndarray:
         T = real(tau, *arguments)
         M = np.array(sweep.microbatches)[:, None, None]
         return np.where(tau.any(axis=1), change(next(regimes), M, tau, T.copy()), T)
 
-    monkeypatch.setattr(evaluate, "makespans", changed)
+    monkeypatch.setattr(evaluate, "makespans_in", changed)
 
 
 UNIT = 2.0**-20

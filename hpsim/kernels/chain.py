@@ -266,6 +266,14 @@ def rows_long(tau: Array, d: Array, latency: Array, overlap: Array, stops: Array
 
 
 @kernel
+def _put_block(found: Array, block: int, out: Array) -> None:
+    """``out[:, block]`` = ``found`` (n, 1, LANES), which as a slice takes longer to compile than all the rest."""
+    for j in range(found.shape[0]):
+        for lane in range(LANES):
+            out[j, block, lane] = found[j, 0, lane]
+
+
+@kernel
 def lanes_short(
     stages: tuple[int, ...], tau: Array, d: Array, latency: Array, overlap: Array, stops: Array, out: Array
 ) -> None:
@@ -282,9 +290,7 @@ def lanes_short(
         hold_and_travel(tau[one], d[one], latency[one], overlap[one], occupancy, flight)
         completion[:] = 0.0
         advance_short(stages, occupancy, flight, completion, np.int64(0), stops, found)
-        for j in range(stops.shape[0]):  # a slice assigned in one go takes longer to compile than all the rest
-            for lane in range(LANES):
-                out[j, block, lane] = found[j, 0, lane]
+        _put_block(found, block, out)
 
 
 @kernel
@@ -298,6 +304,4 @@ def lanes_long(tau: Array, d: Array, latency: Array, overlap: Array, stops: Arra
         hold_and_travel(tau[one], d[one], latency[one], overlap[one], occupancy, flight)
         completion[:] = 0.0
         advance_long(occupancy, flight, completion, np.int64(0), stops, found)
-        for j in range(stops.shape[0]):
-            for lane in range(LANES):
-                out[j, block, lane] = found[j, 0, lane]
+        _put_block(found, block, out)

@@ -11,10 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from hpsim import event_lanes, formulas
+from hpsim import formulas
+from hpsim.event_lanes import makespans_in
 from hpsim.kernels import checking, closed_forms
 from hpsim.kernels.chain import LANES
-from hpsim.lanes import Array, makespans
+from hpsim.lanes import Array
 from hpsim.regime import named
 from hpsim.sweep import knobs
 from hpsim.sweep.file.checks import CHECKS
@@ -99,13 +100,14 @@ class Evaluation:
             d = latency = np.zeros_like(batch.d)
         if rules.communication not in self._fills:
             self._fills[rules.communication] = self._of_each(closed_forms.fill_times, batch.tau, d, latency)
+        shares = batch.rho if regime == "partial" else None
+        if shares is None:
+            shares = np.full((len(batch.tau), LANES), rules.overlap, dtype=np.float64)
+        overlap = shares[:, None]
+        self.makespan[regime] = makespans_in(batch.tau, batch.d, batch.latency, rules, self.counts, overlap)
         if rules.is_chain:
-            shares = batch.rho if regime == "partial" else None
-            overlap = np.full((len(batch.tau), LANES), rules.overlap, dtype=np.float64) if shares is None else shares
-            self.makespan[regime] = makespans(batch.tau, d, latency, overlap[:, None], self.counts)
-            slope = self._of_each(closed_forms.slopes, batch.tau, d, overlap[:, None])
+            slope = self._of_each(closed_forms.slopes, batch.tau, d, overlap)
         else:
-            self.makespan[regime] = event_lanes.makespans(batch.tau, d, latency, rules, self.counts)
             slope = self._of_each(closed_forms.rendezvous_slopes, batch.tau, d, latency)
         self._lines[regime] = self._fills[rules.communication], slope
 

@@ -41,8 +41,8 @@ def run_all(
     Parameters
     ----------
     function : callable
-        Called from ``workers`` threads at once; with one worker in the calling thread, unless
-        ``apart``. An exception it raises stands in the place of its result and stops nothing.
+        Called from ``workers`` threads at once; with one worker in the calling thread, unless ``apart``. An exception
+        it raises stands in the place of its result and stops nothing.
     indices : iterable of int
         Read lazily, at most two per worker ahead of what has ended.
     workers : int
@@ -58,7 +58,7 @@ def run_all(
         plain ``KeyboardInterrupt`` at once, a second SIGTERM ends the process.
     """
     with _StopSignal() as stop:
-        calls = _in_this_thread if workers == 1 and not apart else _on_threads
+        calls = _in_this_thread if workers == 1 and not apart else _in_pool
         yield from calls(function, indices, workers, stop)
         if stop.received is not None:
             raise Interrupted(stop.received)
@@ -119,7 +119,7 @@ def _in_this_thread(
             yield index, outcome
 
 
-def _on_threads(
+def _in_pool(
     function: Callable[[int], Result], indices: Iterable[int], workers: int, stop: _StopSignal
 ) -> Generator[tuple[int, Result | Exception], None, None]:
     def unless_stopped(index: int) -> tuple[Result | Exception] | None:

@@ -2,8 +2,8 @@
 
 Adding one: here its name and an example of its values (:data:`EXAMPLES`), its key in :class:`DistributionForm`, what
 the values must satisfy (:func:`_check`), its ``low`` and ``high``; then its number and quantile function in
-``kernels/sampling.py``, both named in ``sweep/sample.py``, and its twin in ``reference/sampling.py``. Type checker and
-tests name what is missing.
+``kernels/sampling.py``, the number and what that computes with in ``sweep/sample.py``, and its twin in
+``reference/sampling.py``. Type checker and tests name what is missing.
 """
 
 from __future__ import annotations
