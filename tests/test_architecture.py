@@ -12,7 +12,7 @@ import hpsim
 PACKAGE = Path(hpsim.__file__).parent
 
 TABLE = """
-errors processors crew exact vectors formulas pipeline regime event_graph
+errors processors crew exact units vectors formulas pipeline regime event_graph
 cycle_ratio throughput_terms throughput_arrays improvements throughput_law moments max_plus long_run
 given_times scheduling
 reference.chain reference.event_graph reference.sampling
