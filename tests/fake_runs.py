@@ -40,6 +40,10 @@ class FakeSweep:
     unit: str | None = "ms"
 
     @property
+    def microbatches(self) -> list[int]:
+        return MICROBATCHES
+
+    @property
     def n_chunks(self) -> int:
         return -(-self.configs // self.chunk)
 

@@ -27,7 +27,7 @@ claims.float_algebra claims.quotients claims.lanes claims.systems claims.regimes
 sweep.claims sweep.spec sweep.estimate sweep.json_schema
 sweep.columns sweep.explicit sweep.sample sweep.knobs sweep.statements sweep.evaluate sweep.totals
 sweep.point_tables sweep.chunk
-sweep.parquet sweep.executors sweep.durable sweep.differences sweep.store sweep.run
+sweep.executors sweep.durable sweep.parquet sweep.record sweep.differences sweep.store sweep.run
 analysis.extras analysis.interrupt
 conjecture.example conjecture.question conjecture.counterexample
 conjecture.prove.unsupported conjecture.prove.poly conjecture.prove.formula conjecture.prove.smt

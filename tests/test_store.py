@@ -277,18 +277,27 @@ def test_a_damaged_sweep_yaml_hides_no_other_message(tmp_path: Path, damage: Any
 
 
 def test_strays_under_our_names_neither_count_nor_stay(tmp_path: Path) -> None:
-    """Parts and records beyond the last part, without a record, or of a table that the part lacks go on resume."""
+    """Parts and records beyond the last part, without a record, or of a table that the part lacks go on resume.
+
+    Only those that a run of this sweep wrote, as their own footers say: what only looks like a part is the user's.
+    """
     fill(tmp_path)
     intact = content(tmp_path)
     record = (tmp_path / "_parts" / "000000.json").read_bytes()
+    part = (tmp_path / "points" / "part-000001.parquet").read_bytes()
     strays = {
         "_parts/000099.json": record,
         "points/part-000099.parquet": b"stray",
-        "configs/part-000003.parquet": b"stray",
+        "configs/part-000003.parquet": part,
         "violations/part-000000.parquet": b"stray",
-        "violations/part-1234567.parquet": b"stray",
+        "violations/part-1234567.parquet": part,
     }
-    mine = {"points/part-0000099.parquet": b"mine", "points/part-mine.parquet": b"mine"}
+    mine = {
+        "points/part-0000099.parquet": part,
+        "points/part-mine.parquet": part,
+        "points/part-000077.parquet": b"mine",
+        "_parts/2024010100.json": b"{}",
+    }
     for name, written in (strays | mine).items():
         (tmp_path / name).write_bytes(written)
     with RunFolder.open(tmp_path, SWEEP) as folder:

@@ -12,6 +12,7 @@ from hpsim.analysis.run import Run, open_run
 from hpsim.errors import RunFolderError
 from hpsim.sweep import columns as declared
 from hpsim.sweep.durable import told_plainly
+from hpsim.sweep.parquet import read_part
 
 if TYPE_CHECKING:
     import pandas
@@ -60,15 +61,14 @@ class Frames:
 
     def _read(self, table: str) -> pandas.DataFrame:
         import pyarrow
-        import pyarrow.parquet
 
         self.run.need(table, f"load(…).{table}")
         schema = declared.schema(table, self.run.regimes)
         names = [name for name in schema.names if self.selected is None or name in self.selected]
         empty = pyarrow.schema([schema.field(name) for name in names]).empty_table()
         with told_plainly(self.run.path):
-            parts = [pyarrow.parquet.read_table(file, columns=names) for file in self.run.files[table]]
-        rows = pyarrow.concat_tables([empty, *(part.replace_schema_metadata() for part in parts)])
+            parts = [read_part(file, table, self.run.regimes, names) for file in self.run.files[table]]
+        rows = pyarrow.concat_tables([empty, *parts])
         del parts
         frame: pandas.DataFrame = rows.to_pandas(split_blocks=True, self_destruct=True)
         return frame

@@ -5,20 +5,23 @@ The run may still be going on, or may have been killed: what counts is what has 
 
 from __future__ import annotations
 
-import json
-import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hpsim.errors import RunFolderError
+from hpsim.errors import RunFolderError, SweepFileError
 from hpsim.regime import NAMES
 from hpsim.sweep import columns
-from hpsim.sweep.durable import told_plainly
-from hpsim.sweep.file.yaml_file import load
-from hpsim.sweep.store import FORMAT, RECORD, RECORDS
+from hpsim.sweep.durable import check_is_text, read_at_most, read_json, told_plainly
+from hpsim.sweep.file.yaml_file import MAX_BYTES, parse
+from hpsim.sweep.record import FORMAT, RECORDS, Record, numbered, part_path, read_record
+from hpsim.sweep.spec import Sweep, make_sweep
 from hpsim.sweep.totals import Totals
+
+_IDENTIFIED_BY = {"format": int, "sweep_sha256": str, "parts_total": int}  # in run.json
+_ANEW = "the same `hpsim sweep run --fresh` writes the run again"
 
 
 @dataclass(frozen=True)
@@ -104,46 +107,48 @@ class Run:
 def open_run(path: str | Path) -> Run:
     """Open the run folder ``path``; nothing is written, and a run that is going on is not disturbed.
 
-    A part counts when its record is there and its files have the recorded sizes. Checksums are not computed: that would
-    read every byte of every part.
+    Nothing of it is taken on trust: the sweep is checked as strictly as a sweep file, the records as what a run of that
+    sweep writes. A part counts when its record is there, intact, and its files have the recorded sizes. Checksums of
+    the files are not computed: that would read every byte of every part.
 
     Raises
     ------
     RunFolderError
-        When it is no run folder, cannot be read, or has another format.
+        When it is no run folder, cannot be read, is damaged, or has another format.
     """
     folder = Path(path)
+    check_is_text(folder)
     with told_plainly(folder):
         about = _about(folder)
-        sweep = dict(load(folder / "sweep.yaml").data)
+        sweep, data = _sweep(folder, about)
         files: dict[str, list[Path]] = {name: [] for name in columns.TABLES}
         totals, done, lost = Totals(), 0, 0
-        for number in _recorded(folder):
-            record = _record(folder, number, about["sweep_sha256"])
-            if record is None:
+        for number, file in sorted(numbered(folder, RECORDS)):
+            if number >= sweep.n_chunks:
+                continue
+            record = read_record(file)
+            if record is None or not record.belongs(sweep, number) or not _is_whole(folder, record):
                 lost += 1
                 continue
             done += 1
-            totals += Totals(**record["totals"])
-            for table in record["tables"]:
-                files[table].append(_part(folder, table, number))
-    return Run(folder, sweep, done, int(about["parts_total"]), lost, totals, files)
+            totals += record.totals
+            for table in record.tables:
+                files[table].append(part_path(folder, table, number))
+    return Run(folder, data, done, sweep.n_chunks, lost, totals, files)
 
 
 def _about(folder: Path) -> Mapping[str, Any]:
     """The content of ``run.json``."""
     file = folder / "run.json"
     try:
-        about = json.loads(file.read_bytes())
+        about = read_json(file)
     except (FileNotFoundError, NotADirectoryError):
         what = "is not a run folder (it has no run.json)" if folder.is_dir() else "there is no such folder"
         raise RunFolderError(
             str(folder), what, "a folder that `hpsim sweep run` wrote, as results/paper-fuzz"
         ) from None
-    except ValueError:
-        about = None
-    if not isinstance(about, dict) or not {"format", "sweep_sha256", "parts_total"} <= about.keys():
-        raise RunFolderError(str(file), "is damaged", "the same `hpsim sweep run --fresh` writes the run again")
+    if not isinstance(about, dict) or not all(type(about.get(name)) is kind for name, kind in _IDENTIFIED_BY.items()):
+        raise RunFolderError(str(file), "is damaged", _ANEW)
     if about["format"] != FORMAT:
         raise RunFolderError(
             str(folder), f"holds a run in format {about['format']}", f"this hpsim reads format {FORMAT}"
@@ -151,28 +156,33 @@ def _about(folder: Path) -> Mapping[str, Any]:
     return about
 
 
-def _recorded(folder: Path) -> list[str]:
-    """The numbers of the recorded parts as they are written in file names, in the order of the sweep."""
+def _sweep(folder: Path, about: Mapping[str, Any]) -> tuple[Sweep, dict[str, Any]]:
+    """The resolved sweep of the run, checked as a sweep file is, and in the words of one."""
+    file = folder / "sweep.yaml"
     try:
-        names = os.listdir(folder / RECORDS)
-    except FileNotFoundError:  # killed before the first part
-        return []
-    return sorted((Path(name).stem for name in names if RECORD.fullmatch(name)), key=int)
+        text = read_at_most(file, MAX_BYTES)
+        data, _ = parse((text or b"").decode(), str(file))
+        if not isinstance(data, dict) or isinstance(data.get("pipelines"), str):  # a run keeps the pipelines themselves
+            raise RunFolderError(str(file), "is damaged", _ANEW)
+        sweep = make_sweep(data, str(file))
+    except FileNotFoundError:
+        raise RunFolderError(str(file), "is missing", _ANEW) from None
+    except UnicodeDecodeError:
+        raise RunFolderError(str(file), "is damaged (it is not UTF-8)", _ANEW) from None
+    except SweepFileError as error:
+        raise RunFolderError(error.place, f"is damaged ({error.found})", _ANEW) from None
+    if (sweep.sha256, sweep.n_chunks) != (about["sweep_sha256"], about["parts_total"]):
+        raise RunFolderError(str(file), "is not the sweep that run.json speaks of", _ANEW)
+    return sweep, data
 
 
-def _record(folder: Path, number: str, sweep_sha256: str) -> dict[str, Any] | None:
-    """The record of a part; None when it is damaged, of another run, or its files are not as large as it says."""
-    try:
-        record = json.loads((folder / RECORDS / f"{number}.json").read_bytes())
-        ours = (record["format"], record["sweep_sha256"], record["part"]) == (FORMAT, sweep_sha256, int(number))
-        whole = all(
-            _part(folder, table, number).stat().st_size == written["bytes"]
-            for table, written in record["tables"].items()
-        )
-        return dict(record) if ours and whole and "totals" in record else None
-    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _part(folder: Path, table: str, number: str) -> Path:
-    return folder / table / f"part-{number}.parquet"
+def _is_whole(folder: Path, record: Record) -> bool:
+    """Whether the files of a part are there, with the recorded sizes."""
+    for table, written in record.tables.items():
+        try:
+            status = part_path(folder, table, record.part).stat()
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISREG(status.st_mode) or status.st_size != written.bytes:
+            return False
+    return True

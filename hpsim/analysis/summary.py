@@ -11,6 +11,7 @@ from hpsim.analysis.database import connect
 from hpsim.analysis.quantiles import quantiles
 from hpsim.analysis.run import Run, open_run
 from hpsim.sweep.durable import told_plainly
+from hpsim.sweep.parquet import read_part
 
 if TYPE_CHECKING:
     import duckdb
@@ -141,8 +142,6 @@ def phase_by_stages(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any
 
 def stored_violations(run: Run) -> Iterator[dict[str, Any]]:
     """Each stored violation, its row of the table, in the order of the sweep; one part in memory at a time."""
-    import pyarrow.parquet
-
     with told_plainly(run.path):
         for file in run.files["violations"]:
-            yield from pyarrow.parquet.read_table(file).to_pylist()
+            yield from read_part(file, "violations", run.regimes).to_pylist()

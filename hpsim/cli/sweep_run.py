@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from hpsim.cli.sweep import settings_option
 from hpsim.cli.violations import config_command, in_words
 from hpsim.cli.words import counted
 from hpsim.errors import RunFolderError
+from hpsim.sweep.durable import check_is_folder
 
 if TYPE_CHECKING:
     from hpsim.sweep.run import RunInterrupted, RunReport
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 
 
 def _folder(context: click.Context, option: click.Parameter, text: str | None) -> Path | None:
-    """``--out`` as a path; ``Path`` alone would make ``.`` of nothing, and folders of an address."""
+    """``--out`` as a path; ``Path`` alone would make ``.`` of nothing, and leave a slash of an address out."""
     if text is None:
         return None
     if not text.strip():
         raise RunFolderError("--out", "an empty name", "a folder, for example --out results/mine")
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
-        raise RunFolderError("--out", f"the address {text[:60]!r}", "a folder of this machine, such as results/mine")
+    check_is_folder(text)
     return Path(text)
 
 

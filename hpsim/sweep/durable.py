@@ -6,10 +6,12 @@ import errno
 import hashlib
 import json
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,36 @@ from hpsim.errors import RunFolderError
 
 if TYPE_CHECKING:
     import pyarrow
+
+LARGEST_JSON = 2**20  # bytes of a run.json or a record, which have a few thousand
+
+
+def check_is_folder(name: str) -> None:
+    """Refuse for a new run what this or other programs would take for an address: ``s3:run``, ``file:///…``.
+
+    Raises
+    ------
+    RunFolderError
+        Before anything is written.
+    """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name):
+        raise RunFolderError("--out", f"the address {name[:60]!r}", "a folder of this machine, such as results/mine")
+    check_is_text(Path(name))
+
+
+def check_is_text(path: Path) -> None:
+    """Refuse a folder whose name has bytes that are no text: DuckDB could not open its files.
+
+    Raises
+    ------
+    RunFolderError
+        With the name, its bytes as escapes.
+    """
+    name = str(path.absolute())
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise RunFolderError(ascii(name[:200]), "has bytes that are no text in UTF-8", "another name") from None
 
 
 def lock(path: Path) -> int:
@@ -96,12 +128,56 @@ def _beside(target: Path) -> Path:
     return target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
 
 
-def read_json(path: Path) -> object:
-    """The content of a JSON file; None when it is damaged or no file (a pipe would be waited for without end)."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        return None
+class IrregularFileError(OSError):
+    """A pipe or a device where a file should be: reading it could wait without end."""
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """The file ``path``, open for reading.
+
+    Raises
+    ------
+    OSError
+        When it is not there, may not be read, or (IrregularFileError) is no regular file.
+    """
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - the caller closes it
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise IrregularFileError(errno.EINVAL, "it is no regular file", str(path))
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def read_at_most(path: Path, most: int) -> bytes | None:
+    """The content of a file; None when it is longer than ``most`` bytes, or no regular file.
+
+    Raises
+    ------
+    OSError
+        When it is not there, or may not be read.
+    """
     try:
-        return json.loads(path.read_bytes())
+        with open_regular(path) as file:
+            content = file.read(most + 1)
+    except IrregularFileError:
+        return None
+    return content if len(content) <= most else None
+
+
+def read_json(path: Path) -> object:
+    """The content of a small JSON file; None when it is damaged, far too large, or no regular file.
+
+    Raises
+    ------
+    OSError
+        When it is not there, or may not be read.
+    """
+    content = read_at_most(path, LARGEST_JSON)
+    try:
+        return None if content is None else json.loads(content)
     except (ValueError, RecursionError):
         return None
 

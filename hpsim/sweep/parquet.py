@@ -1,13 +1,22 @@
-"""Tables as Parquet files: the encoding of each column."""
+"""Tables as Parquet files: the encoding of each column, and files read back as strictly as they were written."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from hpsim.errors import RunFolderError
 from hpsim.sweep import columns
+from hpsim.sweep.durable import open_regular
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+_KEY = "hpsim"
 
 
 def parquet_bytes(name: str, regimes: list[str], table: pyarrow.Table) -> pyarrow.Buffer:
@@ -31,3 +40,46 @@ def parquet_bytes(name: str, regimes: list[str], table: pyarrow.Table) -> pyarro
     sink = pyarrow.BufferOutputStream()
     pyarrow.parquet.write_table(table, sink, compression="snappy", use_dictionary=few, column_encoding=encodings)
     return sink.getvalue()
+
+
+def footer(about: Mapping[str, Any]) -> dict[str, str]:
+    """The metadata of a part: what run it belongs to, and which part it is."""
+    return {_KEY: json.dumps(dict(about))}
+
+
+def written_by(file: Path) -> str | None:
+    """The hash of the sweep whose run wrote this part, by its footer; None when it is none of ours, or damaged."""
+    import pyarrow.parquet
+
+    with suppress(Exception), open_regular(file) as opened:  # whatever reading a strange file may lead to
+        about = json.loads(pyarrow.parquet.read_metadata(opened).metadata[_KEY.encode()])
+        return str(about["sweep_sha256"])
+    return None
+
+
+def read_part(file: Path, table: str, regimes: Sequence[str], names: Sequence[str] | None = None) -> pyarrow.Table:
+    """The rows of a part, with the columns ``names`` or all, exactly of the declared types.
+
+    Raises
+    ------
+    RunFolderError
+        When it is damaged, or has other columns than a part of such a run.
+    """
+    import pyarrow.parquet
+
+    declared = columns.schema(table, regimes)
+    try:
+        with open_regular(file) as opened, pyarrow.parquet.ParquetFile(opened) as parquet:
+            found = parquet.schema_arrow.remove_metadata()
+            rows = parquet.read(columns=names, use_threads=False) if found == declared else None
+    except Exception as error:  # whatever reading a damaged file may lead to
+        raise damaged(file, str(error)) from None
+    if rows is None:
+        raise damaged(file, "other columns than a part of this run has")
+    return rows.replace_schema_metadata()
+
+
+def damaged(file: Path, reason: str) -> RunFolderError:
+    """What is said of a part that cannot be read."""
+    first = " ".join(reason.split())[:200].rstrip(".!") or "it cannot be read"
+    return RunFolderError(str(file), f"is damaged ({first})", "`hpsim sweep run` computes a damaged part again")

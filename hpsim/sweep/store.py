@@ -9,14 +9,12 @@ part costs the same however many there are. Columns are declared in :mod:`hpsim.
 from __future__ import annotations
 
 import hashlib
-import heapq
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +24,34 @@ from hpsim import __version__
 from hpsim.errors import RunFolderError
 from hpsim.sweep import columns
 from hpsim.sweep.differences import differing_keys, short
-from hpsim.sweep.durable import Unnamed, fsync_directory, lock, read_json, told_plainly, write_durably
+from hpsim.sweep.durable import (
+    IrregularFileError,
+    Unnamed,
+    check_is_folder,
+    fsync_directory,
+    lock,
+    open_regular,
+    read_json,
+    told_plainly,
+    write_durably,
+)
 from hpsim.sweep.file.yaml_file import dump
-from hpsim.sweep.parquet import parquet_bytes
+from hpsim.sweep.parquet import footer, parquet_bytes, read_part, written_by
+from hpsim.sweep.record import (
+    FORMAT,
+    PART,
+    RECORD,
+    RECORDS,
+    SHA256,
+    Covered,
+    Record,
+    TableRecord,
+    entries,
+    numbered,
+    part_path,
+    read_record,
+    record_path,
+)
 from hpsim.sweep.totals import Totals
 
 if TYPE_CHECKING:
@@ -36,17 +59,11 @@ if TYPE_CHECKING:
 
     from hpsim.sweep.spec import Sweep
 
-FORMAT = 1
-RECORDS = "_parts"
 START_OVER = "choose another folder with --out, or start over with --fresh"
 MOST_KEYS_SHOWN = 8
 
-_PART = r"part-[0-9]{6,}\.parquet"
-_RECORD = r"[0-9]{6,}\.json"
-PART = re.compile(_PART)
-RECORD = re.compile(_RECORD)
-LEFTOVER = re.compile(rf"\.({_PART}|{_RECORD}|run\.json|sweep\.yaml)\.[0-9a-f]{{8}}\.tmp")
-WRITTEN = re.compile(rf"{_PART}|{_RECORD}|{LEFTOVER.pattern}")
+_DIRECTORIES = (RECORDS, *columns.TABLES)
+LEFTOVER = re.compile(rf"\.({PART.pattern}|{RECORD.pattern}|run\.json|sweep\.yaml)\.[0-9a-f]{{8}}\.tmp")
 
 
 class RunFolder:
@@ -79,6 +96,7 @@ class RunFolder:
             When the folder cannot be written, is no run folder and not empty, is in use by another run, or holds a run
             of another sweep or of another version of hpsim.
         """
+        check_is_folder(str(path))
         with told_plainly(path):
             path.mkdir(parents=True, exist_ok=True)
             folder = cls(path, sweep, lock(path))
@@ -101,7 +119,8 @@ class RunFolder:
         os.close(self._lock)
 
     def _prepare(self, fresh: bool) -> None:
-        if not self._holds_run():
+        ours = self._written_here()
+        if not ours:
             strangers = [name for name in os.listdir(self.path) if not LEFTOVER.fullmatch(name)]
             if strangers:
                 raise RunFolderError(
@@ -111,20 +130,54 @@ class RunFolder:
                 )
         elif not fresh:
             self._check_continues()
-            self._remove_strays()
-        for directory in (self.path, *(self.path / name for name in (RECORDS, *columns.TABLES))):
-            for file in _files(directory, LEFTOVER if not fresh or directory == self.path else WRITTEN):
-                file.unlink()
-            if fresh and directory != self.path:
+        removed = [file for name in (".", *_DIRECTORIES) for file in entries(self.path / name, LEFTOVER)]
+        removed += self._vouched_for(ours, only_strays=not fresh)
+        self._check_in_the_way(removed)
+        for file in removed:
+            file.unlink(missing_ok=True)
+        if fresh:
+            for name in _DIRECTORIES:
                 with suppress(OSError):  # absent, or with files of the user in it
-                    directory.rmdir()
+                    (self.path / name).rmdir()
 
-    def _holds_run(self) -> bool:
+    def _written_here(self) -> set[str]:
+        """The hashes of the sweeps that ran in this folder, by ``run.json`` and the intact records; none: no run."""
         with suppress(FileNotFoundError):
             run = read_json(self.path / "run.json")
-            if isinstance(run, dict) and "sweep_sha256" in run:
-                return True
-        return any(True for _ in _files(self.path / RECORDS, WRITTEN))  # run.json is damaged or gone, or not ours
+            if isinstance(run, dict) and re.fullmatch(SHA256, str(run.get("sweep_sha256"))):
+                return {run["sweep_sha256"]}
+        records = (read_record(file) for _, file in numbered(self.path, RECORDS))  # run.json is damaged, or gone
+        return {record.sweep_sha256 for record in records if record is not None}
+
+    def _vouched_for(self, ours: set[str], *, only_strays: bool) -> Iterator[Path]:
+        """The files of this folder that a run of ``ours`` wrote, as records and the files' own footers say.
+
+        Strays are those without a record of a part of this sweep, which whoever reads all files would read.
+        """
+        recorded = self._numbers(RECORDS) if only_strays else set()
+        for number, file in numbered(self.path, RECORDS):
+            record = read_record(file)
+            if number in recorded or record is None or record.sweep_sha256 not in ours:
+                continue
+            yield from (path for table in record.tables if (path := part_path(self.path, table, number)).exists())
+            yield file
+        for table in columns.TABLES:
+            for number, file in numbered(self.path, table):
+                if number not in recorded and written_by(file) in ours:
+                    yield file
+
+    def _check_in_the_way(self, removed: Iterable[Path]) -> None:
+        """Refuse, before anything is removed, where a folder stands in the place of a file.
+
+        Raises
+        ------
+        RunFolderError
+            Naming the first.
+        """
+        places = [file for name in _DIRECTORIES for _, file in numbered(self.path, name)]
+        for file in sorted({*removed, *places}):
+            if file.is_dir():
+                raise RunFolderError(str(file), "is a folder where a file of a run belongs", "move it elsewhere first")
 
     def _check_continues(self) -> None:
         run = self.read_run()
@@ -199,52 +252,30 @@ class RunFolder:
 
     def _numbers(self, directory: str) -> set[int]:
         """The numbers of the sweep's parts that have a file in ``directory``."""
-        return {number for number, _ in self._numbered(directory) if number < self.sweep.n_chunks}
-
-    def _numbered(self, directory: str) -> Iterator[tuple[int, Path]]:
-        """The files of ``directory`` named exactly as a part's, each with its number."""
-        name = self._record if directory == RECORDS else partial(self._part, directory)
-        for file in _files(self.path / directory, RECORD if directory == RECORDS else PART):
-            number = int(re.sub(r"\D", "", file.name))
-            if file == name(number):
-                yield number, file
-
-    def _remove_strays(self) -> None:
-        """Remove files with our names that no record of this sweep can vouch for; whoever reads all parts would."""
-        recorded = self._numbers(RECORDS)
-        for directory in (RECORDS, *columns.TABLES):
-            for number, file in self._numbered(directory):
-                if number not in recorded:
-                    file.unlink()
+        return {number for number, _ in numbered(self.path, directory) if number < self.sweep.n_chunks}
 
     def finished(self, index: int) -> Totals | None:
         """The totals of part ``index``; None when it is not there, or not as it was written."""
         with told_plainly(self.path):
-            try:
-                record: Any = read_json(self._record(index))
-                content = {key: value for key, value in record.items() if key != "sha256"}
-                written = self._record(index).read_bytes() == _sealed(content)
-                ours = (record["format"], record["sweep_sha256"], record["part"]) == (FORMAT, self._sha256, index)
-                tables = record["tables"].items()
-                if written and ours and all(self._matches(name, index, table) for name, table in tables):
-                    self._remove_others(index, record["tables"])
-                    return Totals(**record["totals"])
-            except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                pass
-            return None
+            record = read_record(record_path(self.path, index))
+            if record is None or not record.belongs(self.sweep, index):
+                return None
+            if not all(self._matches(name, index, table) for name, table in record.tables.items()):
+                return None
+            self._remove_others(index, record.tables)
+            return record.totals
 
-    def _matches(self, table: str, index: int, written: Mapping[str, Any]) -> bool:
-        part = self._part(table, index)
-        if part.stat().st_size != written["bytes"]:
-            return False
-        with part.open("rb") as file:
-            return bool(hashlib.file_digest(file, "sha256").hexdigest() == written["sha256"])
+    def _matches(self, table: str, index: int, written: TableRecord) -> bool:
+        with suppress(FileNotFoundError, IrregularFileError), open_regular(part_path(self.path, table, index)) as file:
+            if os.fstat(file.fileno()).st_size == written.bytes:
+                return hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
+        return False
 
     def _remove_others(self, index: int, tables: Iterable[str]) -> None:
         """Remove what stands under the number of part ``index`` in the tables that it does not have."""
         for name in columns.TABLES:
             if name not in tables:
-                self._part(name, index).unlink(missing_ok=True)
+                part_path(self.path, name, index).unlink(missing_ok=True)
 
     def write(self, index: int, tables: Mapping[str, pyarrow.Table], totals: Totals) -> Written:
         """Encode and write part ``index``; it is finished for good after :meth:`commit`.
@@ -259,9 +290,9 @@ class RunFolder:
         written = Written(index, totals)
         with told_plainly(self.path), written.or_nothing():
             for name, table in tables.items():
-                marked = table.replace_schema_metadata({"hpsim": json.dumps(about)})
+                marked = table.replace_schema_metadata(footer(about))
                 content = parquet_bytes(name, self.sweep.regime_names, marked)
-                written.files[name] = Unnamed(self._part(name, index), content)
+                written.files[name] = Unnamed(part_path(self.path, name, index), content)
                 written.tables[name] = {"rows": table.num_rows, "bytes": len(content)}
         return written
 
@@ -275,45 +306,39 @@ class RunFolder:
         """
         covered = self.sweep.chunk_range(written.index)
         with told_plainly(self.path), written.or_nothing():
-            tables = {name: table | {"sha256": written.files[name].flush()} for name, table in written.tables.items()}
-            record = {
-                "format": FORMAT,
-                "sweep_sha256": self._sha256,
-                "part": written.index,
-                "configs": {"first": covered.start, "last": covered.stop - 1},
-                "tables": tables,
-                "totals": asdict(written.totals),
-            }
-            self._remove_others(written.index, tables)
+            record = Record(
+                sweep_sha256=self._sha256,
+                part=written.index,
+                configs=Covered(first=covered.start, last=covered.stop - 1),
+                tables={
+                    name: TableRecord(**table, sha256=written.files[name].flush())
+                    for name, table in written.tables.items()
+                },
+                totals=written.totals,
+            )
+            self._remove_others(written.index, record.tables)
             for file in written.files.values():
                 file.name()  # the record counts only with the files beside it, so names may be lost in a power cut
-            write_durably(self._record(written.index), _sealed(record))
+            write_durably(record_path(self.path, written.index), record.sealed())
 
     def first_violations(self, most: int) -> list[dict[str, Any]]:
         """The first stored violation of each of the first ``most`` configurations that have one, in the sweep's order.
 
         Each is its row of the table.
         """
-        import pyarrow.parquet
-
         rows: list[dict[str, Any]] = []
-        parts = _files(self.path / "violations", PART)
         with told_plainly(self.path):
-            # Each part holds at least one; a number of seven digits comes after all of six.
-            for part in heapq.nsmallest(most, parts, key=lambda part: (len(part.name), part.name)):
-                if len(rows) == most:
-                    break
-                table = pyarrow.parquet.read_table(part)
+            for number, part in sorted(numbered(self.path, "violations")):
+                record = read_record(record_path(self.path, number))
+                if record is None or not record.belongs(self.sweep, number):
+                    continue
+                table = read_part(part, "violations", self.sweep.regime_names)
                 ids = table.column("config_id").to_pylist()  # in ascending order
                 firsts = [place for place, config_id in enumerate(ids) if place == 0 or config_id != ids[place - 1]]
                 rows += table.take(firsts[: most - len(rows)]).to_pylist()
+                if len(rows) == most:
+                    break
         return rows
-
-    def _record(self, index: int) -> Path:
-        return self.path / RECORDS / f"{index:06d}.json"
-
-    def _part(self, table: str, index: int) -> Path:
-        return self.path / table / f"part-{index:06d}.parquet"
 
 
 @dataclass(frozen=True)
@@ -334,17 +359,3 @@ class Written:
             for file in self.files.values():
                 file.discard()
             raise
-
-
-def _files(directory: Path, name: re.Pattern[str]) -> Iterator[Path]:
-    """The files of ``directory`` with such a name, in no order; none when it is not there."""
-    with suppress(FileNotFoundError), os.scandir(directory) as entries:
-        for entry in entries:
-            if name.fullmatch(entry.name):
-                yield directory / entry.name
-
-
-def _sealed(record: Mapping[str, Any]) -> bytes:
-    """``record`` as the bytes of its file, with its own checksum."""
-    digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-    return json.dumps({**record, "sha256": digest}, sort_keys=True, indent=1).encode() + b"\n"
