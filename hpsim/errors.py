@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def printable(text: str) -> str:
+    """``text`` on one line, without characters that would move a cursor or change the colours of a terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 class HpsimError(ValueError):
     """A mistake in what the user gave, told in one line.
 
@@ -23,7 +28,7 @@ class HpsimError(ValueError):
         self.allowed = allowed
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.found}; {self.allowed}"
+        return printable(f"{self.place}: {self.found}; {self.allowed}")
 
 
 class PipelineError(HpsimError):

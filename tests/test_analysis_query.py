@@ -305,12 +305,13 @@ def test_an_unfinished_run_says_so(folder: Path, tmp_path: Path) -> None:
     assert "3 of 4 parts are done" in result.stderr
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signals_are_answered(folder: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
     """A query that would take hours ends at once, with the code of the signal, and leaves no temporary file."""
     sql = "SELECT count(*) FROM points a, points b, points c, points d WHERE a.M + b.M + c.M + d.M < 0"
     start = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\nfrom hpsim.cli import main; main()"
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\nfrom hpsim.cli import main; main()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", start, "query", str(folder), sql],

@@ -90,11 +90,11 @@ def test_quantiles_of_any_shape(folder: Path, rng: random.Random, n: int, shape:
         "zeros": lambda: rng.choice([0.0, rng.random()]),
     }[shape]
     groups = {group: [draw() for _ in range(n)] for group in ("a", "b")}
-    with connect(open_run(folder)) as connection:
-        connection.execute("CREATE TEMP TABLE given (series VARCHAR, x DOUBLE)")
+    with connect(open_run(folder)) as database:
+        database.execute("CREATE TEMP TABLE given (series VARCHAR, x DOUBLE)")
         rows = [[group, value] for group, values in groups.items() for value in values]
-        connection.executemany("INSERT INTO given VALUES (?, ?)", rows)
-        found = quantiles(connection, "given", "x", ["series"], around)
+        database.connection.executemany("INSERT INTO given VALUES (?, ?)", rows)
+        found = quantiles(database, "given", "x", ["series"], around)
     assert found == [{"series": group, "count": n, **ranked(values)} for group, values in groups.items()]
 
 

@@ -421,3 +421,70 @@ def test_first_violations_are_those_of_the_sweep_s_order(tmp_path: Path) -> None
     fill(tmp_path, sweep)
     with RunFolder.open(tmp_path, sweep) as folder:
         assert [row["config_id"] for row in folder.first_violations(4)] == [2, 6, 13, 14]
+
+
+def test_fresh_never_takes_strangers_files(tmp_path: Path) -> None:
+    """What looks like a part or a record, but was not written by a run of this folder, stays, whatever its name."""
+    fill(tmp_path)
+    part = (tmp_path / "points" / "part-000001.parquet").read_bytes()
+    mine = {
+        "_parts/2024010100.json": b"{}",
+        "_parts/000044.json": b"[]",
+        "points/part-000044.parquet": b"mine",
+        "points/part-0000044.parquet": part,
+        "configs/notes.txt": b"mine",
+    }
+    for name, written in mine.items():
+        (tmp_path / name).write_bytes(written)
+    other = FakeSweep(configs=6, record="violations")
+    fill(tmp_path, other, fresh=True)
+    assert content(tmp_path).keys() == {"sweep.yaml", "_parts/000000.json", "_parts/000001.json", *mine}
+    assert {name: (tmp_path / name).read_bytes() for name in mine} == mine
+
+
+def test_records_that_no_run_wrote_make_no_run(tmp_path: Path) -> None:
+    """A folder with files that look like a run's, and no record of one, is the user's: nothing in it is touched."""
+    mine = {"_parts/2024010100.json": b"{}", "_parts/000000.json": b"{}", "points/part-000000.parquet": b"mine"}
+    for name, written in mine.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(written)
+    for fresh in (False, True):
+        with pytest.raises(RunFolderError, match="is not empty and holds no run"):
+            RunFolder.open(tmp_path, SWEEP, fresh=fresh)
+    assert {name: (tmp_path / name).read_bytes() for name in mine} == mine
+
+
+@pytest.mark.parametrize("name", ["points/part-000001.parquet", "_parts/000002.json", "violations/part-000000.parquet"])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_folder_in_the_place_of_a_file_is_told_before_anything_is_removed(
+    tmp_path: Path, name: str, fresh: bool
+) -> None:
+    """A folder named like a part or a record is refused, and every file is still there."""
+    fill(tmp_path)
+    (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / name).mkdir()
+    before = content(tmp_path)
+    with pytest.raises(RunFolderError, match="is a folder where a file of a run belongs"):
+        RunFolder.open(tmp_path, SWEEP, fresh=fresh)
+    assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["s3:run", "mock:run", "file:///tmp/x", "gs://b/x", "C:run", os.fsdecode(b"r\xffn")])
+def test_names_that_are_taken_for_something_else_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """An address or bytes that are no text are refused before a folder is made."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunFolderError):
+        RunFolder.open(Path(name), SWEEP)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_first_violations_come_from_recorded_parts_only(tmp_path: Path) -> None:
+    """A file of the user's that looks like violations of an unfinished part is not read."""
+    sweep = FakeSweep(configs=20, violating=(2, 13))
+    fill(tmp_path, sweep)
+    (tmp_path / "violations" / "part-000001.parquet").write_bytes(b"mine")
+    (tmp_path / "_parts" / "000001.json").unlink()
+    with RunFolder.open(tmp_path, sweep) as folder:
+        assert [row["config_id"] for row in folder.first_violations(4)] == [2, 13]

@@ -1,7 +1,8 @@
-"""Ctrl-C and SIGTERM while DuckDB works: both end the statement at once, so that its temporary files are removed.
+"""Ctrl-C, SIGTERM and a closed terminal while DuckDB works: each ends the statement at once, so that its temporary
+files are removed.
 
-Python alone would see a signal only when the statement, or a long task of it, has ended; and SIGTERM would leave behind
-what DuckDB has put on disk.
+Python alone would see a signal only when the statement, or a long task of it, has ended; and SIGTERM and SIGHUP would
+leave behind what DuckDB has put on disk.
 """
 
 from __future__ import annotations
@@ -9,55 +10,56 @@ from __future__ import annotations
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 _END = b"\0"  # no signal has this number
 _SHELL_BASE = 128  # what a shell adds to the number of the signal that ended a process
 
 
 @contextmanager
 def stopping_at_once(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Call ``interrupt`` from a thread of its own as soon as SIGINT or SIGTERM arrives.
+    """Call ``interrupt`` from a thread of its own as soon as SIGINT, SIGTERM or SIGHUP arrives.
 
-    The block then ends with KeyboardInterrupt, after SIGTERM with SystemExit. Outside the main thread, where Python
-    handles no signals, nothing is done.
+    The block then ends with KeyboardInterrupt, after the others with SystemExit. Outside the main thread, where Python
+    handles no signals, nothing is done; nor for signals that are handled otherwise or ignored already.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    terminated = False
+    ended_by = 0
 
-    def on_sigterm(number: int, frame: FrameType | None) -> None:
-        nonlocal terminated
-        terminated = True
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal ended_by
+        ended_by = number
         raise SystemExit(_SHELL_BASE + number)
 
-    ours = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    if ours:
-        signal.signal(signal.SIGTERM, on_sigterm)
+    ours = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, end)
     try:
-        with _watching(interrupt):
+        with _watching(interrupt, {signal.SIGINT, *ours}):
             yield
     except KeyboardInterrupt:
-        if terminated:  # DuckDB had taken the exit for an interruption
-            raise SystemExit(_SHELL_BASE + signal.SIGTERM) from None
+        if ended_by:  # DuckDB had taken the exit for an interruption
+            raise SystemExit(_SHELL_BASE + ended_by) from None
         raise
     finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
-def _watching(interrupt: Callable[[], None]) -> Iterator[None]:
+def _watching(interrupt: Callable[[], None], signals: Collection[int]) -> Iterator[None]:
     """A thread that waits for signals while the main thread is in DuckDB."""
     arrived, written = socket.socketpair()
     written.setblocking(False)
 
     def watch() -> None:
         while (number := arrived.recv(1)) != _END:
-            if number[0] in (signal.SIGINT, signal.SIGTERM):
+            if number[0] in signals:
                 interrupt()
 
     watcher = threading.Thread(target=watch, name="signals", daemon=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import duckdb
+    from hpsim.analysis.database import Database
 
 PERCENT = {"p5": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95, "max": 100}
 
@@ -20,9 +20,7 @@ _MAGNITUDE = f"({_OFFSET} + floor(256 * log2(abs(e)))::INTEGER)"
 _BIN = f"CASE WHEN e > 0 THEN {_MAGNITUDE} WHEN e < 0 THEN -{_MAGNITUDE} ELSE 0 END"
 
 
-def quantiles(
-    connection: duckdb.DuckDBPyConnection, table: str, value: str, by: Sequence[str], around: float = 0
-) -> list[dict[str, Any]]:
+def quantiles(database: Database, table: str, value: str, by: Sequence[str], around: float = 0) -> list[dict[str, Any]]:
     """Quantiles of ``value`` for each combination of ``by``, in their order.
 
     The quantile at p per cent of n values is the one at rank ceil(p·n/100) of the sorted values: a value that occurs,
@@ -30,7 +28,7 @@ def quantiles(
 
     Parameters
     ----------
-    connection : duckdb.DuckDBPyConnection
+    database : Database
         From :func:`hpsim.analysis.database.connect`.
     table, value : str
         A table or view, and an SQL expression over its columns.
@@ -48,7 +46,7 @@ def quantiles(
     values = f"(SELECT {group}, v, v - {around} AS e, {_BIN} AS bin FROM (SELECT {group}, {value} AS v FROM {table}))"
     percent = ", ".join(f"('{name}', {p})" for name, p in PERCENT.items())
     picked = ", ".join(f"max(v) FILTER (name = '{name}') AS \"{name}\"" for name in PERCENT)
-    connection.execute(
+    database.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE sought AS
         WITH bins AS (SELECT {group}, bin, count(*) AS n FROM {values} GROUP BY ALL),
@@ -62,7 +60,7 @@ def quantiles(
         WHERE (percent * total + 99) // 100 BETWEEN upto - n + 1 AND upto
         """
     )
-    found = connection.execute(
+    found = database.execute(
         f"""
         WITH distinct_values AS (
             SELECT {group}, bin, v, count(*) AS n

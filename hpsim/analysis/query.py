@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hpsim.analysis.database import connect, details
+from hpsim.analysis.database import MEMORY_ALLOWED, Database, connect, details
 from hpsim.analysis.extras import require
 from hpsim.errors import HpsimError
 from hpsim.sweep.columns import TABLES
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow
 
     from hpsim.analysis.run import Run
@@ -54,19 +53,22 @@ def query(run: Run, sql: str, *, memory: str = "1GB") -> Iterator[pyarrow.Record
         When DuckDB is not installed.
     """
     if not _MEMORY.fullmatch(memory):
-        raise HpsimError("memory", repr(memory), "a size, for example 512MB or 4GB")
-    with connect(run, memory=memory, ordered=True) as connection, _told_plainly(run, sql):
-        _check_only_reads(connection, run, sql)
-        yield connection.sql(sql).to_arrow_reader(ROWS_A_BATCH)
+        raise HpsimError("memory", repr(memory), MEMORY_ALLOWED)
+    with connect(run, memory=memory, ordered=True) as database, _told_plainly(database, run, sql):
+        _check_only_reads(database, run, sql)
+        yield database.connection.sql(sql).to_arrow_reader(ROWS_A_BATCH)
 
 
-def _check_only_reads(connection: duckdb.DuckDBPyConnection, run: Run, sql: str) -> None:
+def _check_only_reads(database: Database, run: Run, sql: str) -> None:
     """Refuse everything but one statement that reads, before anything of it is executed."""
     engine = require("duckdb", "sql")
-    statements = connection.extract_statements(sql)
+    statements = database.connection.extract_statements(sql)
     if len(statements) != 1:
         raise HpsimError("SQL", f"{len(statements)} statements", ONLY_READS)
-    kind = statements[0].type
+    try:
+        kind = statements[0].type
+    except ValueError:  # DuckDB's Python part does not know every kind
+        raise HpsimError("SQL", f"a statement that begins with {sql.split()[0][:20]!r}", ONLY_READS) from None
     if kind == engine.StatementType.MULTI:
         raise HpsimError(
             "SQL",
@@ -75,12 +77,12 @@ def _check_only_reads(connection: duckdb.DuckDBPyConnection, run: Run, sql: str)
         )
     if kind != engine.StatementType.SELECT:
         raise HpsimError("SQL", f"a statement of the kind {kind.name}", ONLY_READS)
-    with _told_plainly(run, sql, len(_CHECK)):
-        connection.execute(f"{_CHECK}{sql.rstrip().rstrip(';')}\n)")
+    with _told_plainly(database, run, sql, len(_CHECK)):
+        database.execute(f"{_CHECK}{sql.rstrip().rstrip(';')}\n)")
 
 
 @contextmanager
-def _told_plainly(run: Run, sql: str, offset: int = 0) -> Iterator[None]:
+def _told_plainly(database: Database, run: Run, sql: str, offset: int = 0) -> Iterator[None]:
     """DuckDB's errors about ``sql`` as ours; ``offset`` characters stand before it in what DuckDB reads."""
     engine = require("duckdb", "sql")
     try:
@@ -88,10 +90,14 @@ def _told_plainly(run: Run, sql: str, offset: int = 0) -> Iterator[None]:
     except (engine.InterruptException, engine.OutOfMemoryException):
         raise  # not the statement's
     except engine.Error as error:
+        if database.is_at_fault(error):
+            raise
         raise _explained(run, sql, details(error), offset) from None
     except OSError as error:  # how Arrow passes on what DuckDB meets on the way
         if "exception_type" not in details(error):
             raise
+        if database.is_at_fault(error):
+            raise engine.Error(str(error)) from None
         raise _explained(run, sql, details(error), offset) from None
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hpsim.analysis.database import connect
+from hpsim.analysis.database import Database, connect, quoted
 from hpsim.analysis.quantiles import quantiles
 from hpsim.analysis.run import Run, open_run
 from hpsim.sweep.durable import told_plainly
 from hpsim.sweep.parquet import read_part
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 KINDS = ("server", "credit", "window", "link")  # of resources, as in the columns critical_
 
@@ -113,30 +109,35 @@ def summarise(path: str | Path) -> Summary:
     against = run.regimes[0]
     if "points" not in run.tables:
         return Summary(run, None, None, None, None, against, None)
-    with told_plainly(run.path), connect(run) as connection:
+    with told_plainly(run.path), connect(run) as database:
         gain = None
         if {"async", "blocking"} <= set(run.regimes):
-            gain = quantiles(connection, "points", "T_blocking / T_async", ["S", "M"], around=1)
-        excess = quantiles(connection, "points", f"T_gpipe / T_{against} - 1", ["S", "M"])
-        bias = quantiles(connection, "configs", "bias", ["S"])
-        knobs = [_of_knobs(connection, run, name) for name in run.regimes if name not in run.closed_regimes]
-        return Summary(run, phase_by_stages(connection), bias, gain, excess, against, knobs)
+            gain = quantiles(database, "points", "T_blocking / T_async", ["S", "M"], around=1)
+        excess = quantiles(database, "points", f"T_gpipe / {quoted(f'T_{against}')} - 1", ["S", "M"])
+        bias = quantiles(database, "configs", "bias", ["S"])
+        knobs = [_of_knobs(database, run, name) for name in run.regimes if name not in run.closed_regimes]
+        return Summary(run, phase_by_stages(database), bias, gain, excess, against, knobs)
 
 
-def _of_knobs(connection: duckdb.DuckDBPyConnection, run: Run, name: str) -> KnobSummary:
+def _of_knobs(database: Database, run: Run, name: str) -> KnobSummary:
     against = (run.closed_regimes or run.regimes)[0]
-    ratio = None if name == against else quantiles(connection, "points", f"T_{name} / T_{against}", ["M"], around=1)
-    counts = ", ".join(f"count(*) FILTER (critical_{name} LIKE '{kind}%') AS \"{kind}\"" for kind in KINDS)
-    found = connection.execute(
-        f"SELECT S, count(*) AS configs, favg(slope_{name}) AS mean_slope, {counts} FROM configs GROUP BY S ORDER BY S"
+    ratio = (
+        None
+        if name == against
+        else quantiles(database, "points", f"{quoted(f'T_{name}')} / {quoted(f'T_{against}')}", ["M"], around=1)
+    )
+    critical, slope = quoted(f"critical_{name}"), quoted(f"slope_{name}")
+    counts = ", ".join(f"count(*) FILTER ({critical} LIKE '{kind}%') AS {quoted(kind)}" for kind in KINDS)
+    found = database.execute(
+        f"SELECT S, count(*) AS configs, favg({slope}) AS mean_slope, {counts} FROM configs GROUP BY S ORDER BY S"
     )
     names = [column[0] for column in found.description]
     return KnobSummary(name, against, ratio, [dict(zip(names, row, strict=True)) for row in found.fetchall()])
 
 
-def phase_by_stages(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+def phase_by_stages(database: Database) -> list[dict[str, Any]]:
     """How many configurations of each S are in phase transition (Corollary 4)."""
-    rows = connection.execute("SELECT S, count(*), count(*) FILTER (phase) FROM configs GROUP BY S ORDER BY S")
+    rows = database.execute("SELECT S, count(*), count(*) FILTER (phase) FROM configs GROUP BY S ORDER BY S")
     return [{"S": S, "configs": n, "in_transition": k, "share": k / n} for S, n, k in rows.fetchall()]
 
 

@@ -11,7 +11,7 @@ import click
 from hpsim import __version__
 from hpsim.cli.exits import INTERRUPTED, OUTPUT_CLOSED, WRONG_INPUT
 from hpsim.cli.streams import OutputLost, guard_streams
-from hpsim.errors import HpsimError
+from hpsim.errors import HpsimError, printable
 
 
 class LazyGroup(click.Group):
@@ -95,4 +95,4 @@ def main() -> None:
 
 def _warning_line(message: Warning | str) -> str:
     """A warning as the user of a command needs it: what is wrong, not which line of our code noticed."""
-    return f"warning: {' '.join(str(message).split())}\n"
+    return f"warning: {printable(' '.join(str(message).split()))}\n"

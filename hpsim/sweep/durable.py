@@ -162,7 +162,7 @@ def read_at_most(path: Path, most: int) -> bytes | None:
     try:
         with open_regular(path) as file:
             content = file.read(most + 1)
-    except IrregularFileError:
+    except (IrregularFileError, IsADirectoryError):
         return None
     return content if len(content) <= most else None
 

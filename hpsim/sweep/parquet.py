@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,28 +58,34 @@ def written_by(file: Path) -> str | None:
 
 
 def read_part(file: Path, table: str, regimes: Sequence[str], names: Sequence[str] | None = None) -> pyarrow.Table:
-    """The rows of a part, with the columns ``names`` or all, exactly of the declared types.
+    """The rows of a part, with the columns ``names`` or all.
 
     Raises
     ------
     RunFolderError
         When it is damaged, or has other columns than a part of such a run.
     """
+    with opened_part(file, columns.schema(table, regimes)) as parquet:
+        return parquet.read(columns=names, use_threads=False).replace_schema_metadata()
+
+
+@contextmanager
+def opened_part(file: Path, declared: pyarrow.Schema) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """A part with exactly the ``declared`` columns, open for reading.
+
+    Raises
+    ------
+    RunFolderError
+        When it has others, or whatever is read from it inside the block is damaged.
+    """
     import pyarrow.parquet
 
-    declared = columns.schema(table, regimes)
+    found = "it has other columns than a part of this run"
     try:
         with open_regular(file) as opened, pyarrow.parquet.ParquetFile(opened) as parquet:
-            found = parquet.schema_arrow.remove_metadata()
-            rows = parquet.read(columns=names, use_threads=False) if found == declared else None
+            if parquet.schema_arrow.remove_metadata() == declared:
+                yield parquet
+                return
     except Exception as error:  # whatever reading a damaged file may lead to
-        raise damaged(file, str(error)) from None
-    if rows is None:
-        raise damaged(file, "other columns than a part of this run has")
-    return rows.replace_schema_metadata()
-
-
-def damaged(file: Path, reason: str) -> RunFolderError:
-    """What is said of a part that cannot be read."""
-    first = " ".join(reason.split())[:200].rstrip(".!") or "it cannot be read"
-    return RunFolderError(str(file), f"is damaged ({first})", "`hpsim sweep run` computes a damaged part again")
+        found = " ".join(str(error).split())[:200].rstrip(".!") or "it cannot be read"
+    raise RunFolderError(str(file), f"is damaged ({found})", "`hpsim sweep run` computes a damaged part again")

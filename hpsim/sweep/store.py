@@ -130,9 +130,9 @@ class RunFolder:
                 )
         elif not fresh:
             self._check_continues()
+        self._check_in_the_way()
         removed = [file for name in (".", *_DIRECTORIES) for file in entries(self.path / name, LEFTOVER)]
         removed += self._vouched_for(ours, only_strays=not fresh)
-        self._check_in_the_way(removed)
         for file in removed:
             file.unlink(missing_ok=True)
         if fresh:
@@ -166,7 +166,7 @@ class RunFolder:
                 if number not in recorded and written_by(file) in ours:
                     yield file
 
-    def _check_in_the_way(self, removed: Iterable[Path]) -> None:
+    def _check_in_the_way(self) -> None:
         """Refuse, before anything is removed, where a folder stands in the place of a file.
 
         Raises
@@ -174,8 +174,7 @@ class RunFolder:
         RunFolderError
             Naming the first.
         """
-        places = [file for name in _DIRECTORIES for _, file in numbered(self.path, name)]
-        for file in sorted({*removed, *places}):
+        for file in sorted(file for name in _DIRECTORIES for _, file in numbered(self.path, name)):
             if file.is_dir():
                 raise RunFolderError(str(file), "is a folder where a file of a run belongs", "move it elsewhere first")
 

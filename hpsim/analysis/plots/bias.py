@@ -24,8 +24,8 @@ def plot_bias(run: Run, ax: Axes | None = None) -> Axes:
     """
     run.need("configs", "the plot of biases")
     ax = style.axes(ax)
-    with connect(run) as connection:
-        rows = quantiles(connection, "configs", "bias", ["S"])
+    with connect(run) as database:
+        rows = quantiles(database, "configs", "bias", ["S"])
     boxes = [
         {
             "med": row["median"],

@@ -34,8 +34,8 @@ def plot_error(run: Run, ax: Axes | None = None) -> Axes:
         raise RunFolderError(str(run.path), found, f"the plot of errors needs one of {', '.join(NAMES)}")
     ax = style.axes(ax)
     worst = ", ".join(f"max(rel_err_{regime})" for regime in run.closed_regimes)
-    with connect(run) as connection:
-        rows = connection.execute(f"SELECT M, {worst} FROM points GROUP BY M ORDER BY M").fetchall()
+    with connect(run) as database:
+        rows = database.execute(f"SELECT M, {worst} FROM points GROUP BY M ORDER BY M").fetchall()
     for k, regime in enumerate(run.closed_regimes):
         look = {**style.REGIME[regime], "marker": style.marks(rows, style.REGIME[regime]["marker"])}
         shift = _APART ** (k - (len(run.closed_regimes) - 1) / 2)

@@ -32,8 +32,8 @@ def plot_overlap(run: Run, ax: Axes | None = None) -> Axes:
             "the overlap gain is T_blocking / T_async",
         )
     ax = style.axes(ax)
-    with connect(run) as connection:
-        rows = quantiles(connection, "points", "T_blocking / T_async", ["M"], around=1)
+    with connect(run) as database:
+        rows = quantiles(database, "points", "T_blocking / T_async", ["M"], around=1)
     counts = [row["M"] for row in rows]
     style.bands(ax, counts, rows, style.BLUE, "median")
     ax.plot(

@@ -26,8 +26,8 @@ def plot_phase(run: Run, ax: Axes | None = None) -> Axes:
     """
     run.need("configs", "the plot of phase transitions")
     ax = style.axes(ax)
-    with connect(run) as connection:
-        rows = phase_by_stages(connection)
+    with connect(run) as database:
+        rows = phase_by_stages(database)
     bars = ax.bar([row["S"] for row in rows], [100 * row["share"] for row in rows], width=0.7, color=style.BLUE)
     if len(rows) <= _LABELLED:
         ax.bar_label(bars, [f"{100 * row['share']:.0f} %" for row in rows], padding=1.5, fontsize="small")

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpsim.analysis.database import connect, parquet
+from hpsim.analysis.database import Database, connect
 from hpsim.analysis.plots import style
 from hpsim.errors import RunFolderError
 
 if TYPE_CHECKING:
-    import duckdb
     from matplotlib.axes import Axes
 
     from hpsim.analysis.run import Run
@@ -43,16 +42,16 @@ def plot_slope(run: Run, ax: Axes | None = None) -> Axes:
     if len(counts) < 2:
         raise RunFolderError(str(run.path), f"has M = {counts[0]} only", "a slope needs two numbers of micro-batches")
     ax = style.axes(ax)
-    with connect(run) as connection:
+    with connect(run) as database:
         if (
-            _one(connection, f"SELECT {_ONE_PIPELINE} FROM configs")
-            and _one(connection, "SELECT count(DISTINCT d) FROM configs") <= _FEW
+            _one(database, f"SELECT {_ONE_PIPELINE} FROM configs")
+            and _one(database, "SELECT count(DISTINCT d) FROM configs") <= _FEW
         ):
-            rows = _rows(connection, run, "d[1]", "d[1]", "1")
-            slack = _one(connection, "SELECT tau_max - list_max(tau[:-2]) FROM configs LIMIT 1")
+            rows = _rows(database, run, "d[1]", "d[1]", "1")
+            slack = _one(database, "SELECT tau_max - list_max(tau[:-2]) FROM configs LIMIT 1")
         else:
             slack = None
-            rows = _rows(connection, run, _REACH, _BIN, "tau_max")
+            rows = _rows(database, run, _REACH, _BIN, "tau_max")
     if not rows:
         raise RunFolderError(
             str(run.path), "has no pipeline with a link and a time above 0", "a slope stands against transfer times"
@@ -73,27 +72,26 @@ def plot_slope(run: Run, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _one(connection: duckdb.DuckDBPyConnection, sql: str) -> Any:
-    row = connection.execute(sql).fetchone()
+def _one(database: Database, sql: str) -> Any:
+    row = database.execute(sql).fetchone()
     return None if row is None else row[0]
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, run: Run, x: str, place: str, per: str) -> list[dict[str, Any]]:
+def _rows(database: Database, run: Run, x: str, place: str, per: str) -> list[dict[str, Any]]:
     """Slopes of all configurations at the same ``place``, from left to right, each divided by ``per``.
 
     A configuration and its points are in parts of the same number, so a few parts at a time are joined: a join of all
     of them would go over the disk.
     """
-    configs, points = run.files["configs"], run.files["points"]
     step = max(1, _CONFIGS_AT_ONCE * run.parts_done // run.totals.configs)
-    for start in range(0, len(configs), step):
-        tables = parquet(configs[start : start + step]), parquet(points[start : start + step])
+    for start in range(0, run.parts_done, step):
+        configs, points = (database.parts(table, start, start + step) for table in ("configs", "points"))
         into = "INSERT INTO places" if start else "CREATE TEMP TABLE places AS"
-        connection.execute(f"{into} {_slopes(run, *tables, x, place, per)}")
+        database.execute(f"{into} {_slopes(run, configs, points, x, place, per)}")
     merged = ", ".join(
         f"sum(total_{r}) / sum(n) AS mean_{r}, min(low_{r}) AS low_{r}, max(high_{r}) AS high_{r}" for r in run.regimes
     )
-    found = connection.execute(f"SELECT sum(x) / sum(n) AS x, {merged} FROM places GROUP BY place ORDER BY 1")
+    found = database.execute(f"SELECT sum(x) / sum(n) AS x, {merged} FROM places GROUP BY place ORDER BY 1")
     names = [column[0] for column in found.description]
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
