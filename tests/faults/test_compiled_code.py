@@ -145,7 +145,7 @@ def test_no_usual_place_for_compiled_code(small: Undisturbed, tmp_path: Path, fa
     assert not list(current.iterdir())
     warnings = warnings_in(ended.stderr)
     if expected is None:
-        text = "warning: compiled code is not kept: no folder for it can be written; NUMBA_CACHE_DIR may name one"
+        text = "warning: compiled code is not kept: no folder for it can be written; NUMBA_CACHE_DIR may name a folder of your own"
         assert (warnings, compiled_in(tmp_path)) == ([text], [])
     else:
         assert not warnings
