@@ -112,8 +112,8 @@ class _KeptCode(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        self._warn_of_refused()
         try:
+            self._warn_of_refused()
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except Exception as error:  # no room, no permission, or a form that Numba cannot write
             _warn_once(f"compiled code is not kept ({error})")

@@ -133,7 +133,7 @@ def _alone_in(group: int, owner: int) -> bool:
     Where every user has such a group, all that the user makes can usually be written by it (umask 002). Never root's:
     there some system accounts have the same group.
     """
-    import grp  # not on Windows
+    import grp  # neither is there on Windows
     import pwd
 
     if owner != os.geteuid() or owner == 0:
