@@ -30,7 +30,8 @@ class CodeFiles:
     Parameters
     ----------
     folders : tuple of Path
-        Where they may be, absolute; new ones go to the first that can be written and that others cannot change.
+        Where they may be, absolute; new ones go to the first that can be written and that others cannot change, and
+        none behind it is looked in.
     function : str
         The start of each file's name.
     origin : object
@@ -66,9 +67,11 @@ class CodeFiles:
             try:
                 return pickle.loads(_unsealed(path, _trust.read(path)))
             except (FileNotFoundError, NotADirectoryError, PermissionError):
-                continue  # there is none for us
+                pass  # there is none for us
             except (OSError, ValueError) as error:
                 trouble = trouble or error
+            if folder == self.folder:
+                break
         if trouble:
             raise trouble
         return None

@@ -179,6 +179,12 @@ def test_another_folder_is_looked_in_too(planted: tuple[Path, Path], tmp_path: P
     assert not marker.exists()
 
 
+def test_behind_the_folder_that_is_written_nothing_is_looked_for(tmp_path: Path) -> None:
+    """Who names an empty folder starts from nothing, whatever other folders hold."""
+    files_in(tmp_path / "second").save("key", "sound")
+    assert files_in(tmp_path / "first", tmp_path / "second").load("key") is None
+
+
 @as_root
 def test_what_root_compiled_serves_all_but_not_the_other_way_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
