@@ -26,7 +26,7 @@ class Warmup:
     seconds : float
         Wall time.
     folder : Path, optional
-        Where compiled code is kept between runs; None when there is no such folder.
+        Where newly compiled code is kept; None when there is no such folder.
     """
 
     kernels: int
@@ -55,7 +55,7 @@ def warmup() -> Warmup:
 
 
 def cache_folder() -> Path | None:
-    """The folder in which Numba keeps the compiled code of our kernels; None when there is none."""
+    """The folder in which newly compiled code of our kernels is kept; None when there is none."""
     from hpsim.kernels import chain
 
     stats = getattr(chain.advance_short, "stats", None)  # a plain function when the JIT is switched off

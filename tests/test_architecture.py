@@ -16,7 +16,7 @@ errors processors crew exact units vectors formulas pipeline regime event_graph
 cycle_ratio throughput_terms throughput_arrays improvements throughput_law moments max_plus long_run
 given_times scheduling
 reference.chain reference.event_graph reference.sampling
-kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling
+kernels._trust kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling
 kernels.closed_forms kernels.checking kernels.tables kernels.adder
 rows lanes event_lanes simulation
 sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sweep.file.yaml_file
@@ -130,6 +130,6 @@ def test_the_command_line_loads_nothing_heavy_by_itself(name: str) -> None:
 
 
 def test_only_one_file_holds_jit_flags() -> None:
-    """Kernels are compiled by ``kernels/_jit.py`` and nowhere else; its neighbour only keeps what it compiled."""
+    """Kernels are compiled by ``kernels/_jit.py`` and nowhere else; a neighbour only keeps what it compiled."""
     using = {name for name, path in modules().items() if any(m.split(".")[0] == "numba" for m in imports(path))}
     assert using == {"kernels._jit", "kernels._code_files"}

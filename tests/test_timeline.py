@@ -248,6 +248,22 @@ def test_figures_are_valid_and_the_same_each_time(M):
     assert picture(s, "svg", "ms") == svg
 
 
+def test_settings_in_the_current_folder_run_nothing(tmp_path):
+    """Matplotlib reads a matplotlibrc there; one that asks for LaTeX, as anybody may have put it, has none run."""
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\ntext.latex.preamble: \\input{theirs}\n")
+    (tmp_path / "bin").mkdir()
+    latex = tmp_path / "bin" / "latex"
+    latex.write_text(f"#!/bin/sh\n: > '{tmp_path}/ran'\nexit 1\n")
+    latex.chmod(0o755)
+    path = os.pathsep.join([str(latex.parent), os.environ["PATH"]])
+    command = [sys.executable, "-c", "from hpsim.cli import main; main()", "timeline", *SMALL, "--out", "figure.png"]
+    variables = os.environ | {"PATH": path, "MPLCONFIGDIR": str(tmp_path / "settings")}
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_figure_of_nothing():
     """All services 0: an empty figure and chart, no division by the makespan."""
     s = schedule(Pipeline([1, 1]), service=np.zeros((900, 2)))

@@ -142,6 +142,7 @@ def test_with_the_jit_off_it_says_so(tmp_path: Path) -> None:
             Warmup(25, 25, 12.34, None),
             "25 compiled, 0 from the cache · 12.3 s · no cache: no folder for it can be written",
         ),
+        (Warmup(25, 0, 1.0, None), "0 compiled, 25 from the cache · 1.0 s · the cache is read-only"),
     ],
 )
 def test_the_line(done: Warmup, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

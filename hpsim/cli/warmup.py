@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 def warmup() -> None:
     """Compile every kernel now, so that later runs start at once.
 
-    Useful when a machine image or a container is built. Compiled code is kept beside the package, or, where that
-    cannot be written, in a folder of the user; the environment variable NUMBA_CACHE_DIR names another.
+    Useful when a machine image or a container is built: what root compiles there, every user reads. Compiled code is
+    kept beside the package, or, where that cannot be written or other users could change it, in a folder of the user;
+    the environment variable NUMBA_CACHE_DIR names another folder of your own.
     """
     from hpsim import warmup as library
 
@@ -28,6 +29,7 @@ def warmup() -> None:
 def _in_words(done: Warmup) -> str:
     if not done.kernels:
         return "nothing to compile: NUMBA_DISABLE_JIT is set"
-    where = f"cache in {done.folder}" if done.folder else "no cache: no folder for it can be written"
+    none = "no cache: no folder for it can be written" if done.compiled else "the cache is read-only"
+    where = f"cache in {done.folder}" if done.folder else none
     cached = done.kernels - done.compiled
     return f"{done.kernels} kernels: {done.compiled} compiled, {cached} from the cache · {done.seconds:.1f} s · {where}"

@@ -1,11 +1,13 @@
 """The only place with JIT flags: no fastmath (exactness), no GIL, compiled code kept on disk.
 
-The code is kept by :mod:`hpsim.kernels._code_files` in the folder that Numba would choose; what cannot be used there is
+The code is kept by :mod:`hpsim.kernels._code_files` in the folders where Numba would look: that which NUMBA_CACHE_DIR
+names, the one beside the source (read-only where root has compiled for all), that of the user. What cannot be used is
 compiled again. Trouble with it is one warning per process, never a failure.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 from collections.abc import Callable
@@ -36,8 +38,8 @@ def kernel(function: F) -> F:
     if compiled is not function:  # with NUMBA_DISABLE_JIT it is
         try:
             compiled._cache = _KeptCode(function)  # type: ignore[attr-defined]
-        except (RuntimeError, OSError):  # Numba found no folder that it may write
-            _warn_once("compiled code is not kept: no folder for it can be written; NUMBA_CACHE_DIR may name one")
+        except (RuntimeError, OSError) as error:  # a source that Numba cannot find again
+            _warn_once(f"compiled code is not kept ({error})")
     return compiled
 
 
@@ -55,28 +57,52 @@ def on_first_compilation(announce: Callable[[], None]) -> None:
     event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
 
 
-class _Folder(CompileResultCacheImpl):
-    """Numba's search for a folder, but never one called ``~`` where the user has no home."""
+class _Named:
+    """Of Numba's rules for a folder only its name: whether it is ours, and can be written, we see for ourselves."""
 
-    if not os.path.isabs(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~")):
-        _locator_classes = [
-            place for place in CompileResultCacheImpl._locator_classes if "UserWide" not in place.__name__
-        ]
+    def ensure_cache_path(self) -> None:
+        pass
+
+
+_HOME = os.path.isabs(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~"))  # or a folder called ~ would be made
+_PLACES: list[Any] = [
+    type(place.__name__, (_Named, place), {})
+    for place in CompileResultCacheImpl._locator_classes
+    if _HOME or "UserWide" not in place.__name__
+]
+
+
+class _Folders(CompileResultCacheImpl):
+    """Every folder in which Numba would keep the code of a function, in its order."""
+
+    _locator_classes = _PLACES
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        source = inspect.getfile(function)
+        found = [self.locator, *(place.from_function(function, source) for place in _PLACES)]
+        names = [place.get_cache_path() for place in found if place is not None]
+        self.folders = tuple(dict.fromkeys(Path(name).absolute() for name in names))
 
 
 class _KeptCode(FunctionCache):
     """Numba's cache of one function, on :class:`CodeFiles`."""
 
-    _impl_class = _Folder
+    _impl_class = _Folders
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         source = self._impl.locator.get_source_stamp()
         settings = [getattr(config, name) for name in ("OPT", "BOUNDSCHECK")]
         origin = (source, numba.__version__, settings, sorted(_FLAGS.items()))
-        self._cache_file = CodeFiles(  # type: ignore[assignment]
-            Path(self.cache_path), self._impl.filename_base, origin
-        )
+        self._files = CodeFiles(self._impl.folders, self._impl.filename_base, origin)
+        self._cache_file = self._files  # type: ignore[assignment]
+
+    @property
+    def cache_path(self) -> str | None:
+        """Where newly compiled code goes, None when it is not kept."""
+        folder = self._files.folder
+        return None if folder is None else str(folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -87,9 +113,20 @@ class _KeptCode(FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
+            self._warn_of_refused()
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except Exception as error:  # no room, no permission, or a form that Numba cannot write
             _warn_once(f"compiled code is not kept ({error})")
+
+    def _warn_of_refused(self) -> None:
+        """Others can change the folder that the user named, or there is no other."""
+        files = self._files
+        named = files.refused.get(files.folders[0]) if getattr(config, "CACHE_DIR", "") else None
+        why = named or next(iter(files.refused.values()), "no folder for it can be written")
+        if files.folder is None:
+            _warn_once(f"compiled code is not kept: {why}; NUMBA_CACHE_DIR may name a folder of your own")
+        elif named:
+            _warn_once(f"compiled code is kept in {files.folder}: {why}; NUMBA_CACHE_DIR may name a folder of your own")
 
 
 def _warn_once(text: str) -> None:

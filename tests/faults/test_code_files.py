@@ -36,7 +36,7 @@ def put_garbage(written: bytes) -> bytes:
 @pytest.fixture
 def files(tmp_path: Path) -> CodeFiles:
     """A folder with the code of one function for two signatures."""
-    files = CodeFiles(tmp_path, "module.function-1.py311", ("source", "0.60"))
+    files = CodeFiles((tmp_path,), "module.function-1.py311", ("source", "0.60"))
     files.save("three stages", {"code": b"3" * 1000})
     files.save("four stages", {"code": b"4" * 1000})
     return files
@@ -53,7 +53,7 @@ def test_what_was_saved_comes_back(files: CodeFiles) -> None:
 
 def test_code_of_other_origin_is_not_ours(files: CodeFiles) -> None:
     """After a change of the source or of Numba nothing is found, and both sets stay side by side."""
-    changed = CodeFiles(files.folder, files.function, ("source", "0.61"))
+    changed = CodeFiles(files.folders, files.function, ("source", "0.61"))
     assert changed.load("three stages") is None
     changed.save("three stages", "new")
     assert files.load("three stages") == {"code": b"3" * 1000}
@@ -63,7 +63,7 @@ def test_code_of_other_origin_is_not_ours(files: CodeFiles) -> None:
 @pytest.mark.parametrize("damage", [cut_off, empty, alter_first_bit, alter_last_bit, put_garbage])
 def test_damage_is_noticed(files: CodeFiles, damage: Callable[[bytes], bytes]) -> None:
     """A file that is not as it was written is refused, whichever byte differs, and can be written again."""
-    for file in files.folder.iterdir():
+    for file in files.folders[0].iterdir():
         file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(ValueError, match="is damaged"):
         files.load("three stages")
@@ -73,7 +73,7 @@ def test_damage_is_noticed(files: CodeFiles, damage: Callable[[bytes], bytes]) -
 
 def test_sound_code_under_another_name_is_noticed(files: CodeFiles) -> None:
     """The files of two signatures exchanged, as two processes could with a shared index, are both refused."""
-    one, other = files.folder.iterdir()
+    one, other = files.folders[0].iterdir()
     first, second = one.read_bytes(), other.read_bytes()
     one.write_bytes(second)
     other.write_bytes(first)
@@ -84,7 +84,7 @@ def test_sound_code_under_another_name_is_noticed(files: CodeFiles) -> None:
 
 def test_a_failed_write_leaves_what_was_there(files: CodeFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the new file cannot take its place, the old one stays and nothing half-written is left."""
-    before = {file.name: file.read_bytes() for file in files.folder.iterdir()}
+    before = {file.name: file.read_bytes() for file in files.folders[0].iterdir()}
 
     def refuse(path: Path, target: Path) -> None:
         raise OSError(28, os.strerror(28))
@@ -92,7 +92,7 @@ def test_a_failed_write_leaves_what_was_there(files: CodeFiles, monkeypatch: pyt
     monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(OSError, match="No space left"):
         files.save("three stages", "other")
-    assert {file.name: file.read_bytes() for file in files.folder.iterdir()} == before
+    assert {file.name: file.read_bytes() for file in files.folders[0].iterdir()} == before
 
 
 def test_all_trouble_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:

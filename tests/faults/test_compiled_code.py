@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from fake_runs import content
 
+from faults.planted import plant
 from faults.runs import PACKAGE, Undisturbed, compiled_only, environment, namespace, ordinary_user, run, warnings_in
 
 pytestmark = compiled_only
@@ -107,6 +108,7 @@ def place(tmp_path: Path, fault: str) -> tuple[dict[str, str], Path | None]:
         "file for a folder": (environment(tmp_path / "file", package), package),
         "read-only folder": (environment(code, package), package),
         "no variables": (environment(None, package), package),
+        "installation open to others": (environment(None, package, **at_home), home),
         "read-only installation": (environment(None, package, **at_home), home),
         "read-only installation, no home": (environment(None, package, **nowhere), None),
         "read-only installation, unknown user": (environment(None, package), None),
@@ -115,6 +117,8 @@ def place(tmp_path: Path, fault: str) -> tuple[dict[str, str], Path | None]:
         variables = {name: value for name, value in variables.items() if name not in ("HOME", "XDG_CACHE_HOME")}
     if fault == "read-only folder":
         code.mkdir(mode=0o500)
+    if fault == "installation open to others":
+        (package / "kernels").chmod(0o757)
     return variables, expected
 
 
@@ -126,6 +130,7 @@ def place(tmp_path: Path, fault: str) -> tuple[dict[str, str], Path | None]:
         "file for a folder",
         "read-only folder",
         "no variables",
+        "installation open to others",
         "read-only installation",
         "read-only installation, no home",
         "read-only installation, unknown user",
@@ -145,11 +150,79 @@ def test_no_usual_place_for_compiled_code(small: Undisturbed, tmp_path: Path, fa
     assert not list(current.iterdir())
     warnings = warnings_in(ended.stderr)
     if expected is None:
-        text = "warning: compiled code is not kept: no folder for it can be written; NUMBA_CACHE_DIR may name one"
-        assert (warnings, compiled_in(tmp_path)) == ([text], [])
+        text = "warning: compiled code is not kept: no folder for it can be written; NUMBA_CACHE_DIR may name"
+        assert (warnings, compiled_in(tmp_path)) == ([f"{text} a folder of your own"], [])
     else:
         assert not warnings
         assert compiled_in(expected) == compiled_in(tmp_path) != []
+
+
+@pytest.mark.parametrize(
+    ("owner", "runs"),
+    [
+        (None, True),
+        pytest.param(
+            54321,
+            False,
+            marks=pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root can give files away"),
+        ),
+    ],
+)
+def test_code_planted_by_another_user_is_not_run(
+    small: Undisturbed, tmp_path: Path, owner: int | None, runs: bool
+) -> None:
+    """Sealed as ours is, it would run (and does when it is our own): of another user, it is compiled anew, once."""
+    code, marker = tmp_path / "code", tmp_path / "marker"
+    shutil.copytree(small.sweep.environment["NUMBA_CACHE_DIR"], code)
+    for file in compiled_in(code):
+        plant(file, marker)
+        if owner is not None:
+            os.chown(file, owner, owner)
+    reference = small.elsewhere(environment(code))
+    (warning,) = warnings_in(reference.ends_alike(tmp_path / "first").stderr)
+    assert marker.exists() is runs
+    assert warning.endswith(" belongs to another user)") is not runs
+    again = reference.ends_alike(tmp_path / "second").stderr
+    assert not warnings_in(again)
+    assert "compiling" not in again
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this system has no modes")
+def test_a_shared_folder_is_not_used(small: Undisturbed, tmp_path: Path) -> None:
+    """NUMBA_CACHE_DIR open to all: one warning, the next best place, and from there the next run reads in silence."""
+    code, package = tmp_path / "code", installation(tmp_path / "installed")
+    code.mkdir()
+    code.chmod(0o777)
+    reference = small.elsewhere(environment(code, package))
+    (warning,) = warnings_in(reference.ends_alike(tmp_path / "first").stderr)
+    kept = package / "kernels" / "__pycache__"
+    assert warning == (
+        f"warning: compiled code is kept in {kept}: other users may write to {code}; "
+        "NUMBA_CACHE_DIR may name a folder of your own"
+    )
+    assert not [*code.iterdir()]
+    again = reference.ends_alike(tmp_path / "second").stderr
+    assert not warnings_in(again)
+    assert "compiling" not in again
+
+
+@pytest.mark.skipif(ordinary_user() is None, reason="no ordinary user can be made here")
+def test_an_installation_compiled_before_it_became_read_only(small: Undisturbed, tmp_path: Path) -> None:
+    """As in an image where root ran ``hpsim warmup``: a user without a home finds everything and writes nothing."""
+    package, nowhere = installation(tmp_path / "installed"), tmp_path / "file"
+    nowhere.write_text("")
+    variables = environment(None, package, HOME=str(nowhere), XDG_CACHE_HOME=str(nowhere))
+    assert run(small.sweep.command(tmp_path / "first"), variables).returncode == 0
+    before = {file: file.stat().st_ino for file in compiled_in(tmp_path)}
+    assert before
+    allow_writing(package, allowed=False)
+    ended = run([*(ordinary_user() or []), *small.sweep.command(tmp_path / "second")], variables)
+    allow_writing(package, allowed=True)
+    assert ended.returncode == 0, ended.stderr
+    assert content(tmp_path / "second") == small.content
+    assert not warnings_in(ended.stderr)
+    assert "compiling" not in ended.stderr
+    assert {file: file.stat().st_ino for file in compiled_in(tmp_path)} == before
 
 
 @pytest.mark.skipif(namespace() is None, reason="no small disk can be made: mounting is not allowed here")

@@ -37,6 +37,7 @@ LOOK: Any = {
     "legend.frameon": False,
     "savefig.dpi": 300,
     "svg.hashsalt": "hpsim",  # the same figure is the same file
+    "text.usetex": False,  # a matplotlibrc in the current folder, whoever wrote it, could have LaTeX run
 }
 BLACK, BLUE, GREEN, ORANGE = "#000000", "#0072B2", "#009E73", "#D55E00"
 PURPLE, SKY, YELLOW = "#CC79A7", "#56B4E9", "#E69F00"
