@@ -74,6 +74,38 @@ def draw_near(rng: random.Random) -> System:
     return System(tau, d, [0] * (S - 1), regime)
 
 
+def draw_tied(rng: random.Random) -> System:
+    """Times in proportion to many different limits, a little off, so that mixtures of resources are slowest."""
+    S, unit, most = rng.randint(1, 7), rng.choice((1, 2, 6, 60, 1000)), rng.choice((3, 6, 12, 30))
+
+    def near(count: int) -> int:
+        return max(0, count * unit + rng.choice((0, 0, 0, 1, -1, 2, rng.randint(-unit, unit))))
+
+    def limits(n: int, least: int) -> list[int | None]:
+        return [rng.choice((None, rng.randint(least, most))) for _ in range(n)]
+
+    channels = limits(S - 1, 1) if rng.random() < 0.6 else None
+    places = limits(S, 0) if rng.random() < 0.7 else [None] * S
+    window = rng.randint(1, 2 * most) if rng.random() < 0.5 else None
+    tau: list[Fraction | int] = [rng.choice((0, 1, near(1), Fraction(rng.randint(0, 9), 7) * unit)) for _ in range(S)]
+    tau[rng.randrange(S)] += Fraction(1, rng.choice((1, 3)))
+    d: list[Fraction | int] = [near(c or rng.choice((0, 1))) for c in channels or [None] * (S - 1)]
+    latency: list[Fraction | int] = [rng.choice((0, 0, rng.randint(0, 3 * unit))) for _ in range(S - 1)]
+    for s, b in enumerate(places[1:]):
+        if b is not None and rng.random() < 0.7:
+            latency[s] = max(0, near(b + 1) - d[s] - tau[s + 1])
+    slack = near(window) - sum(tau) - sum(d) - sum(latency) if window else 0
+    shares = (0, 1, "1/3", [rng.choice((0, 1, "0.7")) for _ in range(S - 1)])
+    regime = Regime(
+        overlap=1 if channels is not None else rng.choice(shares),
+        buffers=places,
+        channels=channels,
+        window=window,
+        feedback=max(0, slack),
+    )
+    return System(tau, d, latency, regime)
+
+
 def _limit(rng: random.Random, n: int, least: int) -> Limit:
     match rng.randrange(4):
         case 0:

@@ -13,7 +13,7 @@ PACKAGE = Path(hpsim.__file__).parent
 
 TABLE = """
 errors processors crew exact units vectors formulas pipeline regime event_graph
-cycle_ratio throughput_terms throughput_arrays improvements throughput_law moments max_plus long_run
+cycle_ratio throughput_terms throughput_arrays improvements throughput_law long_run
 given_times scheduling
 reference.chain reference.event_graph reference.sampling
 kernels._trust kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling

@@ -85,7 +85,7 @@ def test_values_by_hand(text: str) -> None:
     ],
 )
 def test_very_many_micro_batches_are_no_obstacle(text: str) -> None:
-    """What repeats is jumped, so that a makespan of any number of micro-batches is exact and quick."""
+    """By the makespan law a makespan of any number of micro-batches is exact and quick."""
     assert exact_algebra.holds(parse(text), {"": ExactPipeline([3, 5], [4])}, 2, None) is True
 
 

@@ -1,38 +1,36 @@
-"""Makespans of any length: against full simulation, max-plus powers and closed forms, and how many steps they take."""
+"""Makespans of any length: against full simulation, a plain knapsack, max-plus powers and closed forms; their work."""
 
 from __future__ import annotations
 
 import random
 import tracemalloc
-from dataclasses import replace
+from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
-from typing import Any
 
 import pytest
-from knob_systems import System, draw, draw_near
+from knob_systems import System, draw, draw_near, draw_tied
 
 import hpsim.long_run
 from hpsim import Pipeline, Regime
+from hpsim.cli import main
 from hpsim.errors import PipelineError, RegimeError
 from hpsim.event_graph import Event, event_graph
-from hpsim.long_run import LongRun, long_run, makespan, moment
-from hpsim.long_run import _periods_ahead as periods_ahead
-from hpsim.long_run import _Wait as Wait
-from hpsim.max_plus import moment_after
-from hpsim.moments import Moments
+from hpsim.long_run import makespan
 from hpsim.reference import event_graph as twin
 from hpsim.regime import ASYNC, BLOCKING, FREE, PARTIAL, RENDEZVOUS
-from hpsim.throughput_law import law
+from hpsim.throughput_law import law, law_terms
 
-SYSTEMS, SEEDS = 400, 4
+SYSTEMS, SEEDS = 4000, 4
 MANY = 10**18
+COPRIME = (97, 101, 103, 107)  # channels, of links that are almost equally slow
+COPRIME_TIMES = (97_000_001, 101_000_002, 103_000_003, 107_000_005)  # millionths
 
 
-def simulated(system: System, M: int) -> twin.Events:
-    """Every moment of M micro-batches, simulated by the plain twin."""
+def simulated(system: System, M: int) -> list[Fraction]:
+    """T(1), …, T(M), simulated step by step by the plain twin."""
     regime, links = system.regime, len(system.d)
-    return twin.schedule(
+    events = twin.schedule(
         system.tau,
         system.d if regime.communication else None,
         M,
@@ -43,112 +41,82 @@ def simulated(system: System, M: int) -> twin.Events:
         window=regime.window,
         feedback=regime.feedback,
     )
-
-
-def test_powers_take_over_where_nothing_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Handed over after a few steps, any event of any micro-batch is still the simulated one, exactly."""
-    taken = []
-
-    def handed_over(*arguments: Any) -> int | None:
-        found = moment_after(*arguments)
-        taken.append(found is not None)
-        return found
-
-    monkeypatch.setattr(hpsim.long_run, "moment_after", handed_over)
-    rng = random.Random(20261231)
-    for n in range(200):
-        monkeypatch.setattr(hpsim.long_run, "PATIENCE", rng.randint(1, 12))
-        system = (draw_near if n % 2 else draw)(rng)
-        M = rng.choice((20, 100, 400))
-        check_every_event(system, simulated(system, M), M - 1)
-    assert sum(taken) > 100
-
-
-def test_coprime_channels_of_almost_equal_rates_take_bounded_steps() -> None:
-    """The state repeats after 17,017 micro-batches only; between 10^9 and 2·10^9 periods the slope is exact."""
-    p, regime = Pipeline([1] * 5, ["100", "100", "100", "100.1"]), Regime(channels=[17, 13, 11, 7])
-    period = 7 * 11 * 13 * 17
-    late, early = (long_run(p, regime, count * period) for count in (2 * 10**9, 10**9))
-    assert late.moment - early.moment == 10**9 * period * law(p.tau, p.d, p.latency, regime)
-    assert late.steps == hpsim.long_run.PATIENCE
+    return [finish[-1] for finish in events.finish]
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_against_full_simulation(seed: int) -> None:
-    """On 400 random systems over all knobs, half of them with long transients, T(M) is the simulated one, exactly."""
+    """On 4,000 random systems over all knobs, many with terms that almost tie, T(M) is the simulated one."""
     rng = random.Random(20261201 + seed)
     for n in range(SYSTEMS // SEEDS):
-        system = (draw_near if n % 2 else draw)(rng)
-        M = rng.choice((30, 300, 1500))
-        events = simulated(system, M)
-        for count in {1, 2, rng.randint(1, M), M - 1, M}:
-            found = long_run(system.pipeline, system.regime, count)
-            assert found.moment == events.finish[count - 1][-1], (system, count)
-            assert found.steps <= count
-        check_every_event(system, events, M - 1)
+        system = (draw(rng, most_stages=7), draw_near(rng), draw_tied(rng))[n % 3]
+        M = rng.randint(1, 60) if n % 20 else rng.randint(61, 400)
+        right = simulated(system, M)
+        for count in {1, M, *(rng.randint(1, M) for _ in range(3))}:
+            assert makespan(system.pipeline, system.regime, count) == right[count - 1], (system, count)
 
 
-def check_every_event(system: System, events: twin.Events, m: int) -> None:
-    """A limit that binds late delays other events than the last finish, so all are compared."""
-    for kind in ("start", "finish", "depart", "release"):
-        for s, expected in enumerate(getattr(events, kind)[m]):
-            assert moment(system.pipeline, system.regime, Event(kind, s), m).moment == expected, (system, kind, s, m)
-    for s, expected in enumerate(events.sent[m]):
-        transfer = system.d[s] if system.regime.communication else 0
-        found = moment(system.pipeline, system.regime, Event("sent", s), m).moment
-        assert found == expected + transfer, (system, "sent", s, m)
+def heaviest(kinds: Sequence[tuple[int, int]], capacity: int) -> list[int]:
+    """The largest sum of times of (time, lag), each any number of times, for every capacity: one after the other."""
+    most = [0]
+    for room in range(1, capacity + 1):
+        most.append(max(most[room - lag] + time for time, lag in kinds if lag <= room))
+    return most
 
 
-def test_the_choice_of_periods_decides_about_speed_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever periods are tried, in whatever order, every event is right, also where one block looks into another."""
-    rng = random.Random(14)
-    for n in range(120):
-        tried = [rng.choice((1, 2, 3, 4, 6, 8, 12)) for _ in range(rng.randint(1, 4))]
-        monkeypatch.setattr(hpsim.long_run, "_periods", lambda waits, tried=tried: tried)
-        system = (draw_near if n % 2 else draw)(rng)
-        if rng.random() < 0.5:
-            wide = replace(system.regime, window=rng.randint(20, 60), feedback=rng.choice((0, 10 ** rng.randint(1, 7))))
-            system = system._replace(regime=wide)
-        events = simulated(system, 200)
-        for m in (rng.randrange(200), 199):
-            check_every_event(system, events, m)
+def test_against_a_plain_knapsack(rng: random.Random) -> None:
+    """Links of up to 150 channels that almost tie, in runs that their best mixture just fits into, or just not."""
+    for _ in range(150):
+        links, most, spread = rng.randint(2, 6), rng.choice((5, 20, 150)), rng.choice((0, 3, 50, 400))
+        lags = [rng.randint(2, most) for _ in range(links)]
+        d = [100 * lag + rng.randint(-spread, spread) for lag in lags]
+        d = [max(0, time) for time in d]
+        tau = [rng.choice((0, 1, 90, 100)) for _ in range(links)] + [rng.randint(1, 99)]
+        right = heaviest([(max(tau), 1), *zip(d, lags, strict=True)], 3000)
+        for behind in (rng.randint(0, 2 * most), rng.randint(0, 3000), 3000):
+            found = makespan(Pipeline(tau, d), Regime(channels=lags), behind + 1)
+            assert found == sum(tau) + sum(d) + right[behind], (tau, d, lags, behind)
 
 
-def test_a_look_into_an_earlier_block_of_a_shorter_period() -> None:
-    """A source that was faster then, 10 in two micro-batches against 2 now, may go on while its slack of 18 lasts."""
-    moments = Moments()
-    for m in range(34):
-        moments.add([5 * m if m < 30 else 116 + m, 50 + m])
-        if m == 29:
-            moments.fold(0, 1, [5, 1])
-    waits = [[Wait(0, 1, 1)], [Wait(1, 1, 1), Wait(0, 20, 0)]]
-    assert periods_ahead(waits, moments, 30, 2, [2, 2]) == 18 // (10 - 2)
+@pytest.mark.parametrize("M", [MANY, 10**300])
+def test_coprime_channels_of_almost_equal_rates(M: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All four links count, the best mixture repeats after 107 micro-batches, and few combinations are looked at."""
+    times = [Fraction(time, 10**6) for time in COPRIME_TIMES]
+    settled = 107 * 107  # from here on one more round of link 3 takes the best from M to M + 107
+    far = settled + (M - 1 - settled) % 107
+    first = 5 + sum(times)
+    right = heaviest([(10**6, 1), *zip(COPRIME_TIMES, COPRIME, strict=True)], far)[far]
+    rounds = (M - 1 - far) // 107
+    kept = counted_pushes(monkeypatch)
+    found = makespan(Pipeline([1] * 5, times), Regime(channels=COPRIME), M)
+    assert found == first + Fraction(right, 10**6) + rounds * times[3]
+    assert len(kept) <= 4 * 107
 
 
-def test_moments_against_a_plain_list(rng: random.Random) -> None:
-    """Blocks of random periods answer like the list that they stand for: values, rows, and how long it repeats."""
-    for _ in range(400):
-        moments, plain = Moments(), []
-        for _ in range(rng.randint(1, 4)):
-            period, growth = rng.randint(1, 3), [rng.randint(0, 2), rng.randint(0, 1)]
-            for row in [[rng.randint(0, 2), rng.randint(0, 1)] for _ in range(period)]:
-                moments.add(row)
-                plain.append(row)
-            first, more = len(plain) - period, rng.randint(0, 14)
-            if moments.blocks[-1].end == len(plain) and rng.random() < 0.8:
-                moments.fold(first, period, growth)
-                moments.go_on(more)
-                for _ in range(more):
-                    plain.append([x + g for x, g in zip(plain[-period], growth, strict=True)])
-        assert [moments.row(m) for m in range(moments.count)] == plain
-        assert [moments.value(m, 1) for m in range(moments.count)] == [row[1] for row in plain]
-        for period in range(1, len(plain)):
-            growth = moments.growth(period)
-            steps = [
-                [a - b for a, b in zip(plain[m], plain[m - period], strict=True)] for m in range(period, len(plain))
-            ]
-            found = next((n for n, step in enumerate(reversed(steps)) if step != growth), len(steps))
-            assert moments.repeats(period, growth, len(plain)) == found
+def counted_pushes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Every combination that is kept from now on."""
+    kept: list[object] = []
+    push = hpsim.long_run.heappush
+
+    def counted(heap: list[tuple[int, int, int]], entry: tuple[int, int, int]) -> None:
+        kept.append(entry)
+        push(heap, entry)
+
+    monkeypatch.setattr(hpsim.long_run, "heappush", counted)
+    return kept
+
+
+def test_far_out_the_best_term_repeats() -> None:
+    """From ``L`` micro-batches to the next the best term comes in once more, at 10^18 as at 10^300."""
+    rng = random.Random(13)
+    for n in range(900):
+        system = (draw(rng), draw_near(rng), draw_tied(rng))[n % 3]
+        best = max(law_terms(system.pipeline, system.regime), key=lambda term: term.slope)
+        for M in (MANY + rng.randint(0, 1000), 10**300 - 1000):
+            late, early = (makespan(system.pipeline, system.regime, count) for count in (M + best.count, M))
+            assert late - early == best.time, (system, M)
+            slope = law(system.tau, system.d, system.latency, system.regime)
+            assert abs(early / M - slope) < Fraction(1, 10**6)
 
 
 @pytest.mark.parametrize(
@@ -168,11 +136,9 @@ def test_moments_against_a_plain_list(rng: random.Random) -> None:
 )
 def test_transients(system: System, M: int) -> None:
     """Nearly equal rates, deep places that fill late, bursts, many periods: every T(M) on the way is right."""
-    events = simulated(system, M)
+    right = simulated(system, M)
     for count in {*range(1, M, max(1, M // 40)), M}:
-        assert makespan(system.pipeline, system.regime, count) == events.finish[count - 1][-1], count
-    for m in (*range(0, M, M // 10), M - 1):
-        check_every_event(system, events, m)
+        assert makespan(system.pipeline, system.regime, count) == right[count - 1], count
 
 
 def power_makespan(system: System, M: int) -> Fraction:
@@ -243,49 +209,73 @@ def test_against_closed_forms(M: int, rng: random.Random) -> None:
             assert makespan(pipeline, RENDEZVOUS, M) == exact.rendezvous(M)
 
 
-def test_what_is_drawn_takes_few_steps() -> None:
-    """On 500 random systems, half with long transients, 10^18 micro-batches take 30 steps on average, at most 2,000."""
-    rng, steps = random.Random(13), []
-    for n in range(500):
-        system = (draw_near if n % 2 else draw)(rng)
-        found = long_run(system.pipeline, system.regime, MANY)
-        steps.append(found.steps)
-        slope = law(system.tau, system.d, system.latency, system.regime)
-        assert abs(found.moment / MANY - slope) < Fraction(1, 10**6)
-    assert max(steps) <= 2000
-    assert sum(steps) <= 30 * len(steps)
+def test_many_stages_with_limits_of_many_thousands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,024 stages with as many different limits, up to 100,000, that almost tie: few combinations of them are kept."""
+    rng, kept = random.Random(1024), counted_pushes(monkeypatch)
+    lags = [rng.randint(2, 100_000) for _ in range(1023)]
+    for spread in (0, 10, 1000, 100_000):
+        d = [1000 * lag + rng.randint(-spread, spread) for lag in lags]
+        p, regime = Pipeline([1] * 1024, d), Regime(channels=lags)
+        best = max(law_terms(p, regime), key=lambda term: (term.slope, -term.count))
+        for M in (10**4, 10**6, MANY):
+            kept.clear()
+            late, early = (makespan(p, regime, count) for count in (M + best.count, M))
+            assert late - early >= best.time
+            assert len(kept) <= 20_000
+        assert late - early == best.time
 
 
 @pytest.mark.parametrize(
-    ("pipeline", "regime", "most"),
+    ("pipeline", "regime"),
     [
-        (Pipeline([1000000, 1000001]), Regime(buffers=5), 20),
-        (Pipeline([1000000, 1000001]), Regime(buffers=10**6), 20),
-        (Pipeline([5, 3, 4], d=[1, 1]), Regime(buffers=10**6, window=10**7), 20),
-        (Pipeline([5, 3, 4], d=[1, 1]), Regime(window=10**6, feedback=10**9), 50),
-        (Pipeline([5, 3, 4, 7], d=[1, 1, 2]), Regime(window=97, feedback=1000, buffers=[None, 30, 40, 2]), 300),
-        (Pipeline([1000000 + s for s in range(8)], d=[1] * 7), Regime(buffers=100), 200),
-        (Pipeline([1, 10**15, 1], d=[10**12, 1]), Regime(buffers=1), 20),
-        (Pipeline([1] * 5, d=[70, 110, 130, 170]), Regime(channels=[7, 11, 13, 17]), 500),
-        (Pipeline(["0.1", "0.3"], d=["0.2"]), Regime(buffers=10**30, window=10**40), 20),
+        (Pipeline([1000000, 1000001]), Regime(buffers=5)),
+        (Pipeline([1000000, 1000001]), Regime(buffers=10**6)),
+        (Pipeline([5, 3, 4], d=[1, 1]), Regime(buffers=10**6, window=10**7)),
+        (Pipeline([5, 3, 4], d=[1, 1]), Regime(window=10**6, feedback=10**9)),
+        (Pipeline([5, 3, 4, 7], d=[1, 1, 2]), Regime(window=97, feedback=1000, buffers=[None, 30, 40, 2])),
+        (Pipeline([1000000 + s for s in range(8)], d=[1] * 7), Regime(buffers=100)),
+        (Pipeline([1, 10**15, 1], d=[10**12, 1]), Regime(buffers=1)),
+        (Pipeline([1] * 5, d=[70, 110, 130, 170]), Regime(channels=[7, 11, 13, 17])),
+        (Pipeline(["0.1", "0.3"], d=["0.2"]), Regime(buffers=10**30, window=10**40)),
     ],
 )
-def test_steps_and_memory_stay_small(pipeline: Pipeline, regime: Regime, most: int) -> None:
-    """Deep places, wide windows and slow drifts cost neither steps nor memory, whether they bind or not."""
+def test_memory_stays_small(pipeline: Pipeline, regime: Regime) -> None:
+    """Deep places, wide windows and slow drifts cost no memory, whether they bind or not."""
     tracemalloc.start()
-    found = long_run(pipeline, regime, MANY)
+    found = makespan(pipeline, regime, MANY)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found.steps <= most
     assert peak < 2_000_000
-    gap = abs(found.moment / MANY - law(pipeline.tau, pipeline.d, pipeline.latency, regime))
+    gap = abs(found / MANY - law(pipeline.tau, pipeline.d, pipeline.latency, regime))
     assert gap < Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("limit", ["_MOST_KEPT", "_MOST_LOOKS"])
+def test_too_many_combinations_are_refused(
+    limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Six almost equal limits need over a hundred combinations: beyond what is allowed it is one line, and code 2."""
+    d, regime = [96998, 101009, 103008, 106995, 109002, 113006], Regime(channels=[97, 101, 103, 107, 109, 113])
+    p = Pipeline([1] * 7, d)
+    right = heaviest([(1, 1), *zip(d, (97, 101, 103, 107, 109, 113), strict=True)], 999)[999]
+    assert makespan(p, regime, 1000) == 7 + sum(d) + right
+    monkeypatch.setattr(hpsim.long_run, limit, 100)
+    told = "regime: 6 limits of up to 113 micro-batches, almost equally slow; fewer or smaller ones, at most "
+    with pytest.raises(RegimeError) as fault:
+        makespan(p, regime, 1000)
+    assert str(fault.value).startswith(told)
+    assert " 100 " in str(fault.value)
+    flags = ["--tau", "1,1,1,1,1,1,1", "--d", ",".join(map(str, d)), "--channels", "97,101,103,107,109,113"]
+    monkeypatch.setattr("sys.argv", ["hpsim", "calc", *flags, "--M", "1000", "--json"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert capsys.readouterr() == ("", f"error: {fault.value}\n")
 
 
 def test_by_hand() -> None:
     """Two stages, one place: the sender waits for the receiver from the third micro-batch on."""
-    assert long_run(Pipeline([1, 3]), Regime(buffers=0), 1) == LongRun(Fraction(4), 1)
-    assert [makespan(Pipeline([1, 3]), Regime(buffers=0), M) for M in (2, 3, 10)] == [7, 10, 31]
+    assert [makespan(Pipeline([1, 3]), Regime(buffers=0), M) for M in (1, 2, 3, 10)] == [4, 7, 10, 31]
     assert makespan(Pipeline([2, 5], d=[4]), Regime(buffers=0), MANY) == 9 * MANY + 2
     assert makespan(Pipeline([2, 5]), Regime(window=1, feedback="0.5"), 3) == 22
     assert hpsim.makespan is makespan

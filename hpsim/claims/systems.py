@@ -14,7 +14,7 @@ from hpsim.regime import Regime, named
 from hpsim.vectors import MOST_MICROBATCHES
 
 MOST_CELLS = 20_000
-"""Micro-batches times stages of one makespan; beyond it, what repeats in the recurrence is jumped."""
+"""Micro-batches times stages of one makespan; beyond it, the makespan law takes the place of the recurrence."""
 _CHAIN = ("free", "async", "blocking", "partial")
 
 
