@@ -39,18 +39,23 @@ periods that are least common multiples of lags. While nothing is found, the run
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import wraps
 from math import lcm
-from typing import NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from hpsim.cycle_ratio import critical_cycle
 from hpsim.event_graph import Event, EventGraph, event_graph
 from hpsim.max_plus import moment_after
 from hpsim.moments import Moments
 from hpsim.pipeline import Pipeline, check_pipeline
-from hpsim.regime import Regime, regime_of
+from hpsim.regime import ASYNC, Regime, regime_of
 from hpsim.vectors import MOST_MICROBATCHES, counted
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _MOST_PERIODS = 400  # to try
 _LONGEST_PERIOD = 100_000  # of a jump: its rows are kept
@@ -91,17 +96,41 @@ class _Wait(NamedTuple):
 Waits = Sequence[Sequence[_Wait]]  # of each event, in an order in which each comes after all it waits for
 
 
-def makespan(pipeline: Pipeline, regime: str | Regime, M: int) -> Fraction:
+def _in_either_order(function: Callable[P, R]) -> Callable[P, R]:
+    """``function(pipeline, M, regime)``, which for now still takes ``(pipeline, regime, M)``, with a warning."""
+
+    @wraps(function)
+    def ordered(*args: P.args, **kwargs: P.kwargs) -> R:
+        if len(args) < 2 or not isinstance(args[1], str | Regime):
+            return function(*args, **kwargs)
+        pipeline, regime, *rest = args
+        if ("M" not in kwargs and not rest) or any(isinstance(M, str | Regime) for M in rest):
+            return function(*args, **kwargs)  # where there is no number of micro-batches, the order is not the mistake
+        warnings.warn(
+            "makespan(pipeline, regime, M) is the old order; makespan(pipeline, M, regime) is the one to use",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        old: Any = function
+        result: R = old(pipeline, *rest, regime=regime, **kwargs)
+        return result
+
+    return ordered
+
+
+@_in_either_order
+def makespan(pipeline: Pipeline, M: int, regime: str | Regime = ASYNC) -> Fraction:
     """Completion of micro-batch ``M - 1`` at the last stage, exactly, in a time that hardly depends on ``M``.
 
     Parameters
     ----------
     pipeline : Pipeline
         The same times for every micro-batch.
-    regime : str or Regime
-        A name, or knobs; lists, if any, as long as the pipeline.
     M : int
         Number of micro-batches, from 1 to 10**300. All are present at time 0.
+    regime : str or Regime
+        A name, or knobs; lists, if any, as long as the pipeline. The old order, ``regime`` before ``M``, still works
+        in this version, with a warning.
 
     Raises
     ------
@@ -116,7 +145,7 @@ def makespan(pipeline: Pipeline, regime: str | Regime, M: int) -> Fraction:
 
     Examples
     --------
-    >>> makespan(Pipeline([2, 5], d=[4]), Regime(buffers=0), 10**18)
+    >>> makespan(Pipeline([2, 5], d=[4]), 10**18, Regime(buffers=0))
     Fraction(9000000000000000002, 1)
     """
     return long_run(pipeline, regime, M).moment

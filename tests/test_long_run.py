@@ -170,7 +170,7 @@ def test_transients(system: System, M: int) -> None:
     """Nearly equal rates, deep places that fill late, bursts, many periods: every T(M) on the way is right."""
     events = simulated(system, M)
     for count in {*range(1, M, max(1, M // 40)), M}:
-        assert makespan(system.pipeline, system.regime, count) == events.finish[count - 1][-1], count
+        assert makespan(system.pipeline, count, system.regime) == events.finish[count - 1][-1], count
     for m in (*range(0, M, M // 10), M - 1):
         check_every_event(system, events, m)
 
@@ -222,7 +222,7 @@ def test_against_powers_of_the_matrix() -> None:
             continue
         done += 1
         for M in (1000, 10**9 + 7, MANY):
-            assert makespan(system.pipeline, system.regime, M) == power_makespan(system, M), (system, M)
+            assert makespan(system.pipeline, M, system.regime) == power_makespan(system, M), (system, M)
 
 
 @pytest.mark.parametrize("M", [1, 2, 10**9, MANY, 10**300])
@@ -235,12 +235,12 @@ def test_against_closed_forms(M: int, rng: random.Random) -> None:
         )
         pipeline, share = Pipeline(tau, d, latency), Fraction(rng.randint(0, 7), 7)
         exact = Pipeline(tau, d, latency)
-        assert makespan(pipeline, FREE, M) == sum(tau) + (M - 1) * max(tau)
+        assert makespan(pipeline, M, FREE) == sum(tau) + (M - 1) * max(tau)
         if M < 10**300:  # the closed forms say what float64 can say
-            assert makespan(pipeline, ASYNC, M) == exact.async_(M)
-            assert makespan(pipeline, BLOCKING, M) == exact.block(M)
-            assert makespan(pipeline, PARTIAL(share), M) == exact.partial(M, share)
-            assert makespan(pipeline, RENDEZVOUS, M) == exact.rendezvous(M)
+            assert makespan(pipeline, M, ASYNC) == exact.async_(M)
+            assert makespan(pipeline, M, BLOCKING) == exact.blocking(M)
+            assert makespan(pipeline, M, PARTIAL(share)) == exact.partial(M, share)
+            assert makespan(pipeline, M, RENDEZVOUS) == exact.rendezvous(M)
 
 
 def test_what_is_drawn_takes_few_steps() -> None:
@@ -285,18 +285,18 @@ def test_steps_and_memory_stay_small(pipeline: Pipeline, regime: Regime, most: i
 def test_by_hand() -> None:
     """Two stages, one place: the sender waits for the receiver from the third micro-batch on."""
     assert long_run(Pipeline([1, 3]), Regime(buffers=0), 1) == LongRun(Fraction(4), 1)
-    assert [makespan(Pipeline([1, 3]), Regime(buffers=0), M) for M in (2, 3, 10)] == [7, 10, 31]
-    assert makespan(Pipeline([2, 5], d=[4]), Regime(buffers=0), MANY) == 9 * MANY + 2
-    assert makespan(Pipeline([2, 5]), Regime(window=1, feedback="0.5"), 3) == 22
+    assert [makespan(Pipeline([1, 3]), M, Regime(buffers=0)) for M in (2, 3, 10)] == [7, 10, 31]
+    assert makespan(Pipeline([2, 5], d=[4]), MANY, Regime(buffers=0)) == 9 * MANY + 2
+    assert makespan(Pipeline([2, 5]), 3, Regime(window=1, feedback="0.5")) == 22
     assert hpsim.makespan is makespan
 
 
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: makespan(Pipeline([1]), ASYNC, 0), "M: 0; a whole number of micro-batches, at least 1, for example 8"),
+        (lambda: makespan(Pipeline([1]), 0, ASYNC), "M: 0; a whole number of micro-batches, at least 1, for example 8"),
         (
-            lambda: makespan(Pipeline([1]), ASYNC, 1.5),
+            lambda: makespan(Pipeline([1]), 1.5, ASYNC),
             "M: 1.5; a whole number of micro-batches, at least 1, for example 8",
         ),
     ],
@@ -311,15 +311,31 @@ def test_faults(call, told) -> None:
 def test_a_name_is_a_regime_too_and_nothing_else_is() -> None:
     """Names as in ``simulate``; what is no pipeline or no regime is told in one line."""
     p = Pipeline([1, 2], d=[1])
-    assert makespan(p, "rendezvous", 2) == makespan(p, RENDEZVOUS, 2) == 7
+    assert makespan(p, 2, "rendezvous") == makespan(p, 2, RENDEZVOUS) == 7
     for wrong in ("tight", "partial", 3, None):
         with pytest.raises(RegimeError, match=r"^regime: "):
-            makespan(p, wrong, 2)  # type: ignore[arg-type]
+            makespan(p, 2, wrong)  # type: ignore[arg-type]
     with pytest.raises(PipelineError, match=r"^pipeline: 3; a Pipeline"):
-        makespan(3, ASYNC, 2)  # type: ignore[arg-type]
+        makespan(3, 2, ASYNC)  # type: ignore[arg-type]
 
 
 def test_lists_of_another_length() -> None:
     """A list that does not fit the pipeline is one line."""
     with pytest.raises(RegimeError, match=r"^buffers: 1 value for 2 stages; one value, or one for each stage$"):
-        makespan(Pipeline([1, 2]), Regime(buffers=[1]), 5)
+        makespan(Pipeline([1, 2]), 5, Regime(buffers=[1]))
+
+
+def test_the_old_order_still_works_with_a_warning():
+    """``(pipeline, regime, M)`` gives what ``(pipeline, M, regime)`` gives, and says which to use."""
+    p = Pipeline([1, 3, 2], d=[4, 1])
+    right = {"blocking": p.blocking(5), "async": p.async_(5)}
+    assert makespan(p, 5) == makespan(p, M=5) == right["async"]
+    for regime, expected in (("blocking", right["blocking"]), (BLOCKING, right["blocking"]), ("async", right["async"])):
+        assert makespan(p, 5, regime) == makespan(p, 5, regime=regime) == expected
+        for call in (lambda regime=regime: makespan(p, regime, 5), lambda regime=regime: makespan(p, regime, M=5)):
+            with pytest.warns(DeprecationWarning, match=r"makespan\(pipeline, M, regime\) is the one to use") as told:
+                assert call() == expected
+            assert told[0].filename == __file__
+    for mistake in (lambda: makespan(p, "8"), lambda: makespan(p, "8", "async")):  # no order makes sense of these
+        with pytest.raises(PipelineError, match=r"^M: '8'; a whole number"):
+            mistake()
