@@ -95,7 +95,7 @@ def _from_decimal(value: Decimal) -> Fraction:
 
 def _shown(value: object) -> str:
     """``value`` on one line of moderate length, for a message."""
-    if isinstance(value, Rational) and not isinstance(value, bool):
+    if isinstance(value, Rational) and not _is_no_number(value):
         wide = max(abs(int(value.numerator)), int(value.denominator)).bit_length() > 256
         return "a number of very many digits" if wide else str(value)
     if isinstance(value, Decimal):

@@ -4,10 +4,10 @@ Notation: ``tau`` holds S service times, ``d`` and ``latency`` hold S-1 transfer
 each link (``None`` or empty: all zero); ``M`` is the number of micro-batches; all times share one unit. ``T_free``,
 ``T_async`` and ``T_blocking`` are the makespans of Theorems 1, 2 and 3.
 
-Vectors are lists or tuples of ints, floats or Fractions, and then the result is such a number; or NumPy arrays of any
-leading shape whose last axis runs over the stages (or links), and then the result has the leading shape. ``M`` is an
-integer, or an integer array that broadcasts against the leading shape. Floats are computed in float64; integer arrays
-in int64, or as Python integers where int64 would overflow.
+Vectors are lists or tuples of ints, floats or Fractions (text such as ``"0.1"`` and decimals become Fractions), and
+then the result is such a number; or NumPy arrays of any leading shape whose last axis runs over the stages (or links),
+and then the result has the leading shape. ``M`` is an integer, or an integer array that broadcasts against the leading
+shape. Floats are computed in float64; integer arrays in int64, or as Python integers where int64 would overflow.
 
 Whether ``tau[s] + d[s]`` exceeds ``tau_max`` is decided exactly: plain floats are read by their shortest decimal form,
 so that ``tau=[0.1, 0.3], d=[0.2]`` is a tie; float arrays are compared as the binary numbers they hold.

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 Table = Array | list[Array]
 """Rows of equal length as one (n, k) array, or of different length as n one-dimensional arrays."""
 
-_NO_NUMBERS = frozenset({bool, np.bool_, type(np.ma.masked)})
+_NO_NUMBERS = frozenset({bool, np.bool_, np.timedelta64, type(np.ma.masked)})
 _SHAPE = "an (N, S) array, N sequences of numbers, or N Pipelines"
 
 

@@ -247,9 +247,10 @@ def counted(M: Count, name: str = "M", of: str = "micro-batches") -> Count:
     allowed = "integers of at least 1" if is_array(M) else f"a whole number of {of}, at least 1, for example 8"
     M = plain(name, M, allowed)
     if is_array(M):
-        least = min(map(_whole, M.flat), default=1) if M.dtype.kind == "O" else M.min(initial=1)
-        if M.dtype.kind not in "iuO" or least < 1:
-            raise PipelineError(name, f"an array of {M.dtype}, smallest {in_short(least)}", allowed)
+        whole = M.dtype.kind in "iu"
+        least = M.min(initial=1) if whole else min(map(_whole, M.flat), default=1)
+        if least < 1:
+            raise PipelineError(name, f"an array of {M.dtype}{f', smallest {least}' if whole else ''}", allowed)
         return M.astype("int64") if M.max(initial=1) < 2**62 else M.astype(object)
     count = _whole(M)
     if not 1 <= count <= MOST_MICROBATCHES:
