@@ -57,16 +57,21 @@ def number(value: object) -> Number:
 def _fraction(value: object) -> Fraction:
     if isinstance(value, str):
         return _from_text(value)
-    if isinstance(value, Rational) and not isinstance(value, bool):
+    if isinstance(value, Rational) and not _is_no_number(value):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Decimal):
         return _from_decimal(value)
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if isinstance(value, Real) and not _is_no_number(value):
         if not math.isfinite(value):
             raise ValueError(f"{float(value)} is not a finite number")
         # str of a NumPy scalar is its shortest decimal form at its own width; repr would name the type
         return Fraction(Decimal(str(value) if hasattr(value, "dtype") else repr(float(value))))
     raise ValueError(f"{_shown(value)} is not a number")
+
+
+def _is_no_number(value: object) -> bool:
+    """Whether ``value`` is a truth value or a NumPy duration, which Python takes for integers."""
+    return isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "m"
 
 
 def _from_text(value: str) -> Fraction:
@@ -90,7 +95,7 @@ def _from_decimal(value: Decimal) -> Fraction:
 
 def _shown(value: object) -> str:
     """``value`` on one line of moderate length, for a message."""
-    if isinstance(value, Rational) and not isinstance(value, bool):
+    if isinstance(value, Rational) and not _is_no_number(value):
         wide = max(abs(int(value.numerator)), int(value.denominator)).bit_length() > 256
         return "a number of very many digits" if wide else str(value)
     if isinstance(value, Decimal):

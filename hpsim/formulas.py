@@ -4,21 +4,22 @@ Notation: ``tau`` holds S service times, ``d`` and ``latency`` hold S-1 transfer
 each link (``None`` or empty: all zero); ``M`` is the number of micro-batches; all times share one unit. ``T_free``,
 ``T_async`` and ``T_blocking`` are the makespans of Theorems 1, 2 and 3.
 
-Vectors are lists or tuples of ints, floats or Fractions, and then the result is such a number; or NumPy arrays of any
-leading shape whose last axis runs over the stages (or links), and then the result has the leading shape. ``M`` is an
-integer, or an integer array that broadcasts against the leading shape. Floats are computed in float64; integer arrays
-in int64, or as Python integers where int64 would overflow.
+Vectors are lists or tuples of ints, floats or Fractions (text such as ``"0.1"`` and decimals become Fractions), and
+then the result is such a number; or NumPy arrays of any leading shape whose last axis runs over the stages (or links),
+and then the result has the leading shape. ``M`` is an integer, or an integer array that broadcasts against the leading
+shape. Floats are computed in float64; integer arrays in int64, or as Python integers where int64 would overflow.
 
 Whether ``tau[s] + d[s]`` exceeds ``tau_max`` is decided exactly: plain floats are read by their shortest decimal form,
 so that ``tau=[0.1, 0.3], d=[0.2]`` is a tie; float arrays are compared as the binary numbers they hold.
 
-Only lengths, ``M`` and ``rho`` are checked (:class:`~hpsim.errors.PipelineError`); :class:`~hpsim.pipeline.Pipeline`
-checks the values.
+Every argument is checked (:class:`~hpsim.errors.PipelineError`): times are finite and at least 0, shares lie in 0…1,
+lengths and shapes fit. pandas, tensors and whatever else has ``__array__`` are arrays; masked arrays are refused.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from hpsim.errors import PipelineError
 from hpsim.exact import exact
@@ -33,6 +34,8 @@ from hpsim.vectors import (
     hold,
     is_array,
     largest,
+    line,
+    listed,
     longest_hold,
     operands,
     same_kind,
@@ -40,6 +43,7 @@ from hpsim.vectors import (
     share,
     shares,
     times,
+    times_at,
     total,
     width,
 )
@@ -48,7 +52,7 @@ from hpsim.vectors import (
 def fill_time(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
     """Time of the first micro-batch through the pipeline, ``T(1) = sum(tau) + sum(d) + sum(latency)``."""
     _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
-    return total(tau) + total(d) + total(latency)
+    return _fill(tau, d, latency)
 
 
 def steady_slope(tau: Vector, d: Vector = None, overlap: Vector = 1) -> Value:
@@ -57,17 +61,13 @@ def steady_slope(tau: Vector, d: Vector = None, overlap: Vector = 1) -> Value:
     ``max(tau[s] + (1-overlap[s])·d[s])``: ``tau_max`` at 1, ``sigma_max`` at 0. ``overlap`` is one number, S-1 numbers,
     or an array (…, S-1) or (…, 1).
     """
-    shares("overlap", overlap, max(width(tau) - 1, 0))
-    _, tau, d = operands(1, tau=tau if not is_array(overlap) else as_array(tau), d=d)
-    if is_array(tau):
-        return longest_hold(tau, d, overlap)
-    parts = overlap if isinstance(overlap, (list, tuple)) else [overlap] * len(d)
-    return max(hold(tau, [(1 - part) * transfer for part, transfer in zip(parts, d, strict=True)]))
+    _, tau, d, _, overlap = _overlapping(tau, 1, overlap, d, None)
+    return _slope(tau, d, overlap)
 
 
 def on_line(fill: Value, slope: Value, M: Count) -> Value:
     """Makespan ``T(M) = T(1) + (M-1)·slope``: every closed form here is a line in the number of micro-batches."""
-    return fill + times(counted(M) - 1, slope)
+    return line(times_at("fill", fill), times_at("slope", slope), counted(M))
 
 
 def blocking_sigma(tau: Vector, d: Vector = None) -> Vector:
@@ -97,8 +97,7 @@ def makespan_partial(tau: Vector, M: Count, overlap: Vector, d: Vector = None, l
     ``T(1) + (M-1)·max(tau[s] + (1-overlap[s])·d[s])``; at most :func:`linear_blend`. ``overlap`` as in
     :func:`steady_slope`.
     """
-    count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
-    return on_line(fill_time(tau, d, latency), steady_slope(tau, d, overlap), count)
+    return _partial(*_overlapping(tau, M, overlap, d, latency))
 
 
 def makespan_rendezvous(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Value:
@@ -115,7 +114,7 @@ def makespan_rendezvous(tau: Vector, M: Count, d: Vector = None, latency: Vector
     these.
     """
     count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
-    return on_line(fill_time(tau, d, latency), rendezvous_slope(tau, d, latency), count)
+    return line(_fill(tau, d, latency), largest(_both_ends(tau, d, latency)), count)
 
 
 def rendezvous_slope(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
@@ -126,19 +125,21 @@ def rendezvous_slope(tau: Vector, d: Vector = None, latency: Vector = None) -> V
 
 def linear_blend(tau: Vector, M: Count, rho: Value, d: Vector = None, latency: Vector = None) -> Value:
     """The paper's reading of ``rho``: ``rho·T_async + (1-rho)·T_blocking``."""
-    share("rho", rho)
-    lower, upper = makespan_async(tau, M, d, latency), makespan_blocking(tau, M, d, latency)
+    rho = share("rho", rho)
+    count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
+    lower, upper = (_partial(count, tau, d, latency, overlap) for overlap in (1, 0))
     return scaled(rho, lower) + scaled(1 - rho, upper)
 
 
 def gpipe_makespan(tau: Vector, M: Count) -> Value:
     """The classic formula, every stage taken to be the slowest: ``T_c = (S+M-1)·tau_max``."""
     count, tau = operands(M, tau=tau)
-    return times(count + (width(tau) - 1), largest(tau))
+    return _gpipe(count, tau)
 
 
 def gpipe_bubble_ratio(S: int, M: Count) -> Value:
     """Idle share of the classic schedule: ``(S-1)/(S+M-1)``."""
+    S = counted(S, "S", "stages")
     return (S - 1) / (counted(M) + (S - 1))
 
 
@@ -147,22 +148,21 @@ def gpipe_overestimate(tau: Vector, M: Count, d: Vector = None, latency: Vector 
 
     Without ``d`` and ``latency`` this is the over-estimate of Table 1, against ``T_free``.
     """
-    actual = makespan_async(tau, M, d, latency)
-    return (gpipe_makespan(tau, M) - actual) / actual
+    count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
+    actual = _divisor(_partial(count, tau, d, latency, 1))
+    return (_gpipe(count, tau) - actual) / actual
 
 
 def homogeneity_bias(tau: Vector) -> Value:
     """Corollary 1: ``T_c - T_free = sum(tau_max - tau[s])``, whatever ``M``."""
     _, tau = operands(1, tau=tau)
-    if is_array(tau):
-        return total(each(largest(tau)) - tau)
-    return total([largest(tau) - time for time in tau])
+    return _bias(tau)
 
 
 def full_bias_decomposition(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
     """Corollary 3: ``T_c - T_async = sum(tau_max - tau[s]) - sum(d) - sum(latency)``; negative is an under-estimate."""
     _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
-    return homogeneity_bias(tau) - total(d) - total(latency)
+    return _bias(tau) - total(d) - total(latency)
 
 
 def link_slack(tau: Vector) -> Vector:
@@ -180,19 +180,18 @@ def link_headroom(tau: Vector, d: Vector = None) -> Vector:
 def phase_transition(tau: Vector, d: Vector = None) -> Value:
     """Corollary 4: does communication enter the blocking slope, ``d[s] > tau_max - tau[s]`` for some link?"""
     _, tau, d = operands(1, tau=tau, d=d)
-    left = headroom(tau, d)
-    return (left < 0).any(axis=-1) if is_array(left) else any(x < 0 for x in left)
+    return _phase(tau, d)
 
 
 def overlap_gap(tau: Vector, M: Count, d: Vector = None) -> Value:
     """Corollary 5: ``T_blocking - T_async = (M-1)·(sigma_max - tau_max)``, the most that overlap can gain."""
     count, tau, d = operands(M, tau=tau, d=d)
-    return times(count - 1, _excess(tau, d))
+    return _gap(count, tau, d)
 
 
 def effective_slope(tau: Vector, rho: Value = 1, d: Vector = None) -> Value:
     """Steady time per micro-batch of the linear blend: ``tau_max + (1-rho)·(sigma_max - tau_max)``."""
-    share("rho", rho)
+    rho = share("rho", rho)
     _, tau, d = operands(1, tau=tau, d=d)
     return largest(tau) + scaled(1 - rho, _excess(tau, d))
 
@@ -207,32 +206,33 @@ def overlap_ratio(tau: Vector, T_real: Value, M: Count, d: Vector = None, latenc
     PipelineError
         Where it is 0/0: at ``M = 1``, and where there is no phase transition (in arrays: anywhere).
     """
+    T_real = times_at("T_real", T_real)
     count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
-    _check_ratio_defined(count, phase_transition(tau, d))
+    _check_ratio_defined(count, _phase(tau, d))
     if is_array(tau) or is_array(T_real):
-        return (makespan_blocking(tau, M, d, latency) - T_real) / overlap_gap(tau, M, d)
+        return (_partial(count, tau, d, latency, 0) - T_real) / _gap(count, tau, d)
     stages, transfers, extra = ([exact(x) for x in vector] for vector in (tau, d, latency))
-    below = makespan_blocking(stages, M, transfers, extra) - exact(T_real)
-    ratio = Fraction(below) / overlap_gap(stages, M, transfers)
+    below = _partial(count, stages, transfers, extra, 0) - exact(T_real)
+    ratio = Fraction(below) / _gap(count, stages, transfers)
     return float(ratio) if any(isinstance(x, float) for x in (*tau, *d, *latency, T_real)) else ratio
 
 
 def asymptotic_throughput(tau: Vector, d: Vector = None, blocking: bool = False) -> Value:
     """Proposition 1: micro-batches per unit of time as ``M`` grows, ``1/tau_max`` or, blocking, ``1/sigma_max``."""
     _, tau, d = operands(1, tau=tau, d=d)
-    return 1 / largest(hold(tau, d) if blocking else tau)
+    return 1 / _divisor(largest(hold(tau, d) if blocking else tau))
 
 
 def crossover_batches(tau: Vector, d: Vector = None, latency: Vector = None) -> Value:
     """The ``M`` at which fill equals steady state: ``M* = 1 + (sum(tau) + sum(d) + sum(latency))/tau_max``."""
     _, tau, d, latency = operands(1, tau=tau, d=d, latency=latency)
-    return 1 + fill_time(tau, d, latency) / largest(tau)
+    return 1 + _fill(tau, d, latency) / _divisor(largest(tau))
 
 
 def utilization(tau: Vector, M: Count, d: Vector = None, latency: Vector = None) -> Vector:
     """Share of the asynchronous makespan that each stage works: ``M·tau[s]/T_async(M)``."""
     count, tau, d, latency = operands(M, tau=tau, d=d, latency=latency)
-    makespan = makespan_async(tau, M, d, latency)
+    makespan = _divisor(_partial(count, tau, d, latency, 1))
     if is_array(tau):
         return times(each(count), tau) / each(makespan)
     return [count * time / makespan for time in tau]
@@ -242,6 +242,55 @@ def graham_lower_bound(tau: Vector, M: Count) -> Value:
     """``W/S + (1-1/S)·CP`` with work ``W = M·sum(tau)`` and critical path ``CP = sum(tau)``; never above ``T_free``."""
     count, tau = operands(M, tau=tau)
     return times(count + (width(tau) - 1), total(tau)) / width(tau)
+
+
+def _overlapping(tau: Vector, M: Count, overlap: Vector, d: Vector, latency: Vector) -> tuple[Any, ...]:
+    """What :func:`_partial` takes, checked; arrays where the shares are one."""
+    tau = listed("tau", tau)
+    overlap = shares("overlap", overlap, max(width(tau) - 1, 0))
+    tau = as_array(tau) if is_array(overlap) else tau
+    return *operands(M, tau=tau, d=d, latency=latency), overlap
+
+
+def _fill(tau: Vector, d: Vector, latency: Vector) -> Value:
+    return total(tau) + total(d) + total(latency)
+
+
+def _slope(tau: Vector, d: Vector, overlap: Vector) -> Value:
+    if is_array(tau):
+        return longest_hold(tau, d, overlap)
+    parts = overlap if isinstance(overlap, list) else [overlap] * len(d)
+    return max(hold(tau, [(1 - part) * transfer for part, transfer in zip(parts, d, strict=True)]))
+
+
+def _partial(count: Count, tau: Vector, d: Vector, latency: Vector, overlap: Vector) -> Value:
+    return line(_fill(tau, d, latency), _slope(tau, d, overlap), count)
+
+
+def _gpipe(count: Count, tau: Vector) -> Value:
+    return times(count + (width(tau) - 1), largest(tau))
+
+
+def _bias(tau: Vector) -> Value:
+    if is_array(tau):
+        return total(each(largest(tau)) - tau)
+    return total([largest(tau) - time for time in tau])
+
+
+def _phase(tau: Vector, d: Vector) -> Value:
+    left = headroom(tau, d)
+    return (left < 0).any(axis=-1) if is_array(left) else any(x < 0 for x in left)
+
+
+def _gap(count: Count, tau: Vector, d: Vector) -> Value:
+    return times(count - 1, _excess(tau, d))
+
+
+def _divisor(value: Value) -> Value:
+    """A time to divide by, which is 0 only where nothing takes any."""
+    if (value == 0).any() if is_array(value) else value == 0:
+        raise PipelineError("tau", "every service time is 0", "at least one above 0")
+    return value
 
 
 def _both_ends(tau: Vector, d: Vector, latency: Vector) -> Vector:

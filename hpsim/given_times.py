@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
@@ -13,12 +12,11 @@ from typing import Any
 from hpsim.errors import PipelineError
 from hpsim.exact import Number, exact
 from hpsim.regime import Regime
-from hpsim.vectors import counted, in_short
+from hpsim.vectors import counted, in_short, listed, time_at
 
 Array = Any  # a NumPy array
 
 MOST_CELLS = 2_000_000  # M·S; about a gigabyte while a schedule is made
-_TIME = "a time of at least 0, such as 1.13 or 1/3"
 
 
 class GivenTimes:
@@ -44,7 +42,7 @@ class GivenTimes:
 
     def row(self, name: str, values: Any, width: int, of: str) -> list[int | Fraction]:
         """``width`` times, one for each of what ``of`` names."""
-        entries = listed(name, values)
+        entries = rows_of(name, values)
         if len(entries) != width:
             raise PipelineError(name, f"length {len(entries)}", f"length {width}, a time for each {of}")
         return [self._read(f"{name}[{s}]", value) for s, value in enumerate(entries)]
@@ -55,14 +53,9 @@ class GivenTimes:
         if type(value) is float and 0 <= value < math.inf:
             self.has_floats = True
             return Fraction(Decimal(repr(value)))
-        try:
-            time = exact(value)
-        except ValueError as fault:
-            raise PipelineError(place, str(fault), _TIME) from None
-        if time < 0:
-            raise PipelineError(place, f"{in_short(value)} is negative", _TIME)
+        time_at(place, value)
         self.has_floats |= not isinstance(value, str | Decimal | Rational)
-        return time
+        return exact(value)
 
 
 def number_of_microbatches(M: object, S: int, lengths: Mapping[str, int]) -> int:
@@ -87,7 +80,7 @@ def number_of_microbatches(M: object, S: int, lengths: Mapping[str, int]) -> int
     return count
 
 
-def listed(name: str, values: Any) -> Sequence[Any]:
+def rows_of(name: str, values: Any) -> Sequence[Any]:
     """The rows of a table, or the values of a row.
 
     Raises
@@ -95,16 +88,9 @@ def listed(name: str, values: Any) -> Sequence[Any]:
     PipelineError
         When there are none because it is something else.
     """
-    if isinstance(values, list | tuple):
-        return values
-    if hasattr(values, "__array__"):
-        import numpy as np
-
-        array = np.asarray(values)
-        if array.ndim == 0:
-            raise PipelineError(name, in_short(values), "a list, tuple or array")
-        plain = array.ndim == 1 and array.dtype in (np.float64, np.int64)
-        return array.tolist() if plain else list(array)
-    if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
-        raise PipelineError(name, in_short(values), "a list, tuple or array")
-    return list(values)
+    given = listed(name, values)
+    if isinstance(given, list | tuple):
+        return given
+    quick = given.ndim == 1 and given.dtype.kind in "if" and given.dtype.itemsize == 8  # as Python's own numbers
+    entries: list[Any] = given.tolist() if quick else list(given)
+    return entries

@@ -40,19 +40,24 @@ is little, since a side counts only where it loses less than servers in its plac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import wraps
 from heapq import heappop, heappush
 from math import lcm
-from typing import NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from hpsim.errors import RegimeError
 from hpsim.exact import exact
 from hpsim.pipeline import Pipeline, check_pipeline
-from hpsim.regime import Regime, regime_of
+from hpsim.regime import ASYNC, Regime, regime_of
 from hpsim.throughput_law import law_terms
 from hpsim.throughput_terms import Term
 from hpsim.vectors import counted
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _MOST_LOOKS = 20_000_000  # at one more side on a combination: some ten seconds
 _MOST_KEPT = 1_000_000  # combinations: some 300 megabytes
@@ -65,17 +70,41 @@ class _Side(NamedTuple):
     lag: int
 
 
-def makespan(pipeline: Pipeline, regime: str | Regime, M: int) -> Fraction:
+def _in_either_order(function: Callable[P, R]) -> Callable[P, R]:
+    """``function(pipeline, M, regime)``, which for now still takes ``(pipeline, regime, M)``, with a warning."""
+
+    @wraps(function)
+    def ordered(*args: P.args, **kwargs: P.kwargs) -> R:
+        if len(args) < 2 or not isinstance(args[1], str | Regime):
+            return function(*args, **kwargs)
+        pipeline, regime, *rest = args
+        if ("M" not in kwargs and not rest) or any(isinstance(M, str | Regime) for M in rest):
+            return function(*args, **kwargs)  # where there is no number of micro-batches, the order is not the mistake
+        warnings.warn(
+            "makespan(pipeline, regime, M) is the old order; makespan(pipeline, M, regime) is the one to use",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        old: Any = function
+        result: R = old(pipeline, *rest, regime=regime, **kwargs)
+        return result
+
+    return ordered
+
+
+@_in_either_order
+def makespan(pipeline: Pipeline, M: int, regime: str | Regime = ASYNC) -> Fraction:
     """Completion of micro-batch ``M - 1`` at the last stage, exactly, in a time that does not depend on ``M``.
 
     Parameters
     ----------
     pipeline : Pipeline
         The same times for every micro-batch.
-    regime : str or Regime
-        A name, or knobs; lists, if any, as long as the pipeline.
     M : int
         Number of micro-batches, from 1 to 10**300. All are present at time 0.
+    regime : str or Regime
+        A name, or knobs; lists, if any, as long as the pipeline. The old order, ``regime`` before ``M``, still works
+        in this version, with a warning.
 
     Raises
     ------
@@ -86,7 +115,7 @@ def makespan(pipeline: Pipeline, regime: str | Regime, M: int) -> Fraction:
 
     Examples
     --------
-    >>> makespan(Pipeline([2, 5], d=[4]), Regime(buffers=0), 10**18)
+    >>> makespan(Pipeline([2, 5], d=[4]), 10**18, Regime(buffers=0))
     Fraction(9000000000000000002, 1)
     """
     check_pipeline(pipeline)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from hpsim import formulas
 from hpsim.errors import PipelineError
-from hpsim.exact import Number, NumberLike, exact, number
-from hpsim.vectors import counted, in_short
-
-_TIME = "a time of at least 0, such as 1.13 or 1/3"
-_SHARE = "a share from 0 (blocking) to 1 (fully overlapped)"
+from hpsim.exact import Number, NumberLike, exact
+from hpsim.vectors import A_SHARE, counted, in_short, is_array, listed, number_at, plain, time_at
 
 
 @dataclass(frozen=True, init=False)
@@ -97,10 +93,14 @@ class Pipeline:
         makespan: Number = formulas.makespan_async(self.tau, self._count(M), self.d, self.latency)
         return makespan
 
-    def block(self, M: int) -> Number:
+    def blocking(self, M: int) -> Number:
         """Theorem 3: makespan when transfers hold the sender."""
         makespan: Number = formulas.makespan_blocking(self.tau, self._count(M), self.d, self.latency)
         return makespan
+
+    def block(self, M: int) -> Number:
+        """The same as :meth:`blocking`, by its name in heteropipe, for those who come from that tool."""
+        return self.blocking(M)
 
     def partial(self, M: int, overlap: NumberLike | Iterable[NumberLike]) -> Number:
         """Makespan when the share ``overlap`` of a transfer, one for all links or one for each, holds nobody."""
@@ -111,7 +111,7 @@ class Pipeline:
     def rendezvous(self, M: int) -> Number:
         """Makespan when a transfer holds both ends: it waits until the receiver is free, then holds it and the sender.
 
-        Above ``block(M)`` as soon as a transfer into a busy stage counts, so such a system leaves the sandwich of
+        Above ``blocking(M)`` as soon as a transfer into a busy stage counts, so such a system leaves the sandwich of
         Corollary 5. A link's latency keeps its receiver reserved, and so costs throughput here alone.
         """
         makespan: Number = formulas.makespan_rendezvous(self.tau, self._count(M), self.d, self.latency)
@@ -178,7 +178,7 @@ class Pipeline:
         ----------
         rho : number, optional
             The paper's overlap ratio, as in ``overlap_ratio`` and the reference tool: where the makespan lies between
-            ``block(M)`` at 0 and ``async_(M)`` at 1. A linear blend, ``tau_max + (1-rho)·(sigma_max - tau_max)``.
+            ``blocking(M)`` at 0 and ``async_(M)`` at 1. A linear blend, ``tau_max + (1-rho)·(sigma_max - tau_max)``.
         overlap : number or S-1 numbers, optional
             The share of each transfer that overlaps with its sender's work, as in ``partial`` and in sweeps:
             ``max(tau[s] + (1-overlap[s])·d[s])``, never above the blend of the same number and often below it.
@@ -190,7 +190,7 @@ class Pipeline:
         """
         slope: Number
         if overlap is None:
-            slope = formulas.effective_slope(self.tau, _read_number("rho", 1 if rho is None else rho, _SHARE), self.d)
+            slope = formulas.effective_slope(self.tau, number_at("rho", 1 if rho is None else rho, A_SHARE), self.d)
         elif rho is None:
             slope = formulas.steady_slope(self.tau, self.d, _read_overlap(overlap))
         else:
@@ -209,14 +209,14 @@ class Pipeline:
         return batches
 
     def overlap_ratio(self, T_real: NumberLike, M: int) -> Number:
-        """The paper's ``rho`` of a measured makespan: 1 at ``async_(M)``, 0 at ``block(M)``.
+        """The paper's ``rho`` of a measured makespan: 1 at ``async_(M)``, 0 at ``blocking(M)``.
 
         Raises
         ------
         PipelineError
             Where it is undefined: at ``M = 1``, and where there is no phase transition.
         """
-        measured, count = _read_time("T_real", T_real), self._count(M)
+        measured, count = time_at("T_real", T_real), self._count(M)
         try:
             ratio: Number = formulas.overlap_ratio(self.tau, measured, count, self.d, self.latency)
         except OverflowError:
@@ -230,7 +230,7 @@ class Pipeline:
         ``rho`` (default 1) belongs to ``effective_slope`` and ``T_linear_blend``. Shares are shares, not per cent.
         """
         M = self._count(M)
-        share = _read_number("rho", 1 if rho is None else rho, _SHARE)
+        share = number_at("rho", 1 if rho is None else rho, A_SHARE)
         return {
             "S": self.S,
             "M": M,
@@ -241,7 +241,7 @@ class Pipeline:
             "sigma_max": self.sigma_max,
             "T_free": self.free(M),
             "T_async": self.async_(M),
-            "T_block": self.block(M),
+            "T_block": self.blocking(M),
             "T_gpipe": self.gpipe(M),
             "homogeneity_bias": self.bias(),
             "full_bias": self.full_bias(),
@@ -266,7 +266,7 @@ class Pipeline:
         return sum(float(time) for time in (*self.tau, *self.d, *self.latency))
 
     def _count(self, M: object) -> int:
-        if getattr(M, "ndim", 0):
+        if is_array(M):
             raise PipelineError("M", in_short(M), "one whole number; hpsim.formulas takes arrays")
         count = int(counted(M))
         if not math.isfinite(float(count + self.S) * self._fill()):
@@ -295,31 +295,11 @@ def _read_links(name: str, values: object, stages: int) -> tuple[Number, ...]:
 
 
 def _read_times(name: str, values: object) -> tuple[Number, ...]:
-    return tuple(_read_time(f"{name}[{s}]", value) for s, value in enumerate(_as_tuple(name, values)))
-
-
-def _read_time(place: str, value: object) -> Number:
-    time = _read_number(place, value, _TIME)
-    if time < 0:
-        raise PipelineError(place, f"{in_short(value)} is negative", _TIME)
-    return time
+    return tuple(time_at(f"{name}[{s}]", value) for s, value in enumerate(listed(name, values)))
 
 
 def _read_overlap(overlap: object) -> Number | list[Number]:
-    if isinstance(overlap, str) or not hasattr(overlap, "__iter__") or getattr(overlap, "ndim", 1) == 0:
-        return _read_number("overlap", overlap, _SHARE)
-    return [_read_number(f"overlap[{s}]", share, _SHARE) for s, share in enumerate(_as_tuple("overlap", overlap))]
-
-
-def _read_number(place: str, value: object, allowed: str) -> Number:
-    try:
-        return number(value)
-    except ValueError as fault:
-        raise PipelineError(place, str(fault), allowed) from None
-
-
-def _as_tuple(name: str, values: object) -> tuple[object, ...]:
-    unordered = isinstance(values, (str, bytes, Mapping, AbstractSet))
-    if unordered or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        raise PipelineError(name, f"{in_short(values)} is no list of numbers", "a list, tuple or array of numbers")
-    return tuple(values)
+    overlap = plain("overlap", overlap, A_SHARE)
+    if isinstance(overlap, str) or not isinstance(overlap, Iterable):
+        return number_at("overlap", overlap, A_SHARE)
+    return [number_at(f"overlap[{s}]", share, A_SHARE) for s, share in enumerate(listed("overlap", overlap))]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hpsim.errors import RegimeError
-from hpsim.exact import Number, NumberLike, number
-from hpsim.vectors import in_short
+from hpsim.exact import Number, NumberLike
+from hpsim.vectors import A_SHARE, in_short, number_at, plain
 
 NAMES = ("free", "async", "blocking", "partial", "rendezvous")
 
@@ -19,7 +19,6 @@ MOST_REMEMBERED = 2**18  # micro-batches that the limits of a simulation look ba
 Knob = int | tuple[int | None, ...] | None  # a count for all, one for each with None for unlimited, or unlimited
 V = TypeVar("V")
 
-_SHARE = "a share from 0 (blocking) to 1 (fully overlapped)"
 _BUFFERS = "a whole number of places from 0, or None for unlimited"
 _CHANNELS = "a whole number of transfers from 1, or None for unlimited"
 _WINDOW = "a whole number of micro-batches from 1, or None for no limit"
@@ -168,29 +167,23 @@ def regime_of(given: object) -> Regime:
     raise RegimeError("regime", in_short(given), 'a name such as "blocking", or a Regime, such as Regime(buffers=1)')
 
 
-def _one_or_each(knob: str, value: object, read: Callable[[str, object], V]) -> V | tuple[V, ...]:
+def _one_or_each(knob: str, value: Any, read: Callable[[str, object], V]) -> V | tuple[V, ...]:
     """``value`` read once, or entry by entry where it is a list."""
+    value = plain(knob, value, "one value, or a list with one for each", RegimeError)
     if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1:
-        entries: Iterable[object] = value  # type: ignore[assignment]
-        return tuple(read(f"{knob}[{s}]", entry) for s, entry in enumerate(entries))
+        return tuple(read(f"{knob}[{s}]", entry) for s, entry in enumerate(value))
     return read(knob, value)
 
 
 def _read_share(place: str, share: object) -> Number:
-    try:
-        value = number(share)
-    except ValueError as fault:
-        raise RegimeError(place, str(fault), _SHARE) from None
+    value = number_at(place, share, A_SHARE, RegimeError)
     if not 0 <= value <= 1:
-        raise RegimeError(place, in_short(share), _SHARE)
+        raise RegimeError(place, in_short(share), A_SHARE)
     return value
 
 
 def _read_feedback(feedback: object) -> Number:
-    try:
-        value = number(feedback)
-    except ValueError as fault:
-        raise RegimeError("feedback", str(fault), _FEEDBACK) from None
+    value = number_at("feedback", plain("feedback", feedback, _FEEDBACK, RegimeError), _FEEDBACK, RegimeError)
     if value < 0:
         raise RegimeError("feedback", f"{in_short(feedback)} is negative", _FEEDBACK)
     return value

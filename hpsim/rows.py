@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from hpsim.errors import PipelineError
 from hpsim.pipeline import Pipeline
-from hpsim.vectors import in_short
+from hpsim.vectors import in_short, plain
 
 Array = np.ndarray[Any, Any]
 Table = Array | list[Array]
 """Rows of equal length as one (n, k) array, or of different length as n one-dimensional arrays."""
 
+_NO_NUMBERS = frozenset({bool, np.bool_, np.timedelta64, type(np.ma.masked)})
 _SHAPE = "an (N, S) array, N sequences of numbers, or N Pipelines"
 
 
@@ -124,30 +127,53 @@ def floats(place: str, values: Any) -> Array:
         When they are not numbers, or not the rows of an array.
     """
     try:
-        array = np.asarray(values)
+        array = np.asarray(plain(place, values))
         if array.dtype.kind not in "iufO":
             raise TypeError
-        return array.astype(np.float64, copy=False)
+        return (array if array.dtype.kind != "O" else _checked(place, array)).astype(np.float64, copy=False)
+    except PipelineError:
+        raise
     except (TypeError, ValueError, OverflowError):
         raise PipelineError(place, in_short(values), "numbers") from None
 
 
+def _checked(place: str, objects: Array) -> Array:
+    """``objects``, refused at the first that is no real number: NumPy would make one of text and of None."""
+    wrong = {kind for kind in map(type, objects.flat) if kind in _NO_NUMBERS or not issubclass(kind, (Real, Decimal))}
+    for entry in np.ndindex(objects.shape) if wrong else ():
+        if type(objects[entry]) in wrong:
+            where = place + "".join(f"[{k}]" for k in entry)
+            raise PipelineError(where, f"{in_short(objects[entry])} is not a number", "a finite time of at least 0")
+    return objects
+
+
 def _table(name: str, values: Any) -> Table:
+    values = plain(name, values)
     listed = isinstance(values, Sequence) and not isinstance(values, (str, bytes))
-    if not listed or not any(_is_row(row) for row in values):
-        table = floats(name, values)
+    rows = [plain(f"{name}[{i}]", row) for i, row in enumerate(values)] if listed else []
+    if not any(map(_is_row, rows)):
+        table = floats(name, _without_truth(name, rows) if listed else values)
         if table.ndim not in (1, 2):
             raise PipelineError(name, in_short(values), _SHAPE)
         return table[None] if table.ndim == 1 and table.size else table.reshape(len(table), -1 if table.size else 0)
+    rows = [_without_truth(f"{name}[{i}]", row) for i, row in enumerate(rows)]
     with suppress(PipelineError):
-        table = floats(name, values)
+        table = floats(name, rows)
         if table.ndim == 2 and table.size:
             return table
-    rows = [floats(f"{name}[{i}]", row) for i, row in enumerate(values)]
-    for i, row in enumerate(rows):
-        if row.ndim != 1:
+    tables = [floats(f"{name}[{i}]", row) for i, row in enumerate(rows)]
+    for i, table in enumerate(tables):
+        if table.ndim != 1:
             raise PipelineError(f"{name}[{i}]", in_short(values[i]), "a sequence of numbers")
-    return rows
+    return tables
+
+
+def _without_truth(name: str, row: Any) -> Any:
+    """``row``, refused where a list in it holds what NumPy would silently take for a number: a truth value, a mask."""
+    if isinstance(row, (list, tuple)) and not _NO_NUMBERS.isdisjoint(map(type, row)):
+        s = next(s for s, value in enumerate(row) if type(value) in _NO_NUMBERS)
+        raise PipelineError(f"{name}[{s}]", f"{in_short(row[s])} is not a number", "a finite time of at least 0")
+    return row
 
 
 def _is_row(row: object) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from hpsim.errors import PipelineError
 from hpsim.event_graph import Event, EventGraph, graph_of
 from hpsim.exact import Number, exact
-from hpsim.given_times import GivenTimes, listed, number_of_microbatches
+from hpsim.given_times import GivenTimes, number_of_microbatches, rows_of
 from hpsim.pipeline import Pipeline
 from hpsim.regime import ASYNC, Regime, regime_of
 from hpsim.vectors import in_short
@@ -153,7 +153,7 @@ def schedule(
         raise PipelineError("p", in_short(p), "a Pipeline, for example Pipeline([1, 2], d=[0.5])")
     rules = regime_of(regime)
     given = {"service": service, "transfer": transfer, "release": release}
-    tables = {name: listed(name, table) for name, table in given.items() if table is not None}
+    tables = {name: rows_of(name, table) for name, table in given.items() if table is not None}
     count = number_of_microbatches(M, p.S, {name: len(table) for name, table in tables.items()})
     times = GivenTimes(rules)
     tau = times.table("service", tables["service"], p.S, "stage") if "service" in tables else times.constant(p.tau)

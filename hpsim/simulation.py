@@ -21,12 +21,14 @@ from hpsim.processors import GIVE_UP, Abandoned
 from hpsim.processors import threads as number_of_threads
 from hpsim.regime import Regime, named
 from hpsim.rows import Group, Rows, absent, floats
-from hpsim.vectors import counted, in_short, is_array
+from hpsim.vectors import counted, in_short, is_array, plain
 
 SMALL = 4_000_000  # cells below which a second thread costs more than it brings
 PART = 8_000_000  # cells, about a millisecond: threads that take the next part too often wait for each other
 PARTS_PER_THREAD = 16  # so that no thread waits long for the last one, whatever else the machine does
 MOST_MICROBATCHES = 2**53
+
+_COUNTS = "whole numbers from 1 to 2**53, for example [1, 8]; closed forms take more"
 
 
 def simulate(
@@ -144,13 +146,12 @@ def _for_kernels(rows: Array) -> Array:
 
 def _microbatches(M: Any) -> tuple[Array, Array | None]:
     """The distinct numbers of micro-batches, ascending, and where each of ``M`` stands among them; None: one number."""
+    M = plain("M", M, _COUNTS)
     several = is_array(M) or (isinstance(M, Sequence) and not isinstance(M, (str, bytes)))
     given = list(M) if several else [M]
     counts = [] if any(is_array(m) for m in given) else [int(counted(m)) for m in given]
     if not counts or max(counts) > MOST_MICROBATCHES:
-        raise PipelineError(
-            "M", in_short(M), "whole numbers from 1 to 2**53, for example [1, 8]; closed forms take more"
-        )
+        raise PipelineError("M", in_short(M), _COUNTS)
     stops = sorted(set(counts))  # np.unique would take longer than the rest of a small run
     places = {m: j for j, m in enumerate(stops)}
     inverse = np.array([places[m] for m in counts]) if several else None
@@ -165,6 +166,7 @@ def _knobs(regime: str | Regime, rho: Any, rows: Rows) -> tuple[Regime, Array]:
     RegimeError
         Also when a knob is a list of another length than some pipeline has stages or links.
     """
+    rho = plain("rho", rho, "a share from 0 to 1, or one for each pipeline", RegimeError)
     if rho is not None and not (isinstance(regime, str) and regime == "partial"):
         raise RegimeError("rho", f"{in_short(rho)} with regime {in_short(regime)}", "rho only with regime='partial'")
     if isinstance(regime, str) and regime == "partial" and (is_array(rho) or isinstance(rho, (list, tuple))):

@@ -15,7 +15,7 @@ from hpsim.event_graph import Arc, event_graph, graph_of
 from hpsim.exact import exact
 from hpsim.improvements import Improvement, improvements
 from hpsim.pipeline import Pipeline
-from hpsim.regime import Regime, regime_of
+from hpsim.regime import ASYNC, Regime, regime_of
 from hpsim.throughput_terms import Term, shown, terms_of
 from hpsim.vectors import operands
 
@@ -61,7 +61,7 @@ class Throughput:
         return next(term for term in self.bottlenecks if (term.kind, term.place) == (kind, place))
 
 
-def throughput(pipeline: Pipeline, regime: str | Regime) -> Throughput:
+def throughput(pipeline: Pipeline, regime: str | Regime = ASYNC) -> Throughput:
     """Slope, bottlenecks, critical cycle and improvements of one pipeline, in exact numbers.
 
     Raises

@@ -3,27 +3,148 @@
 A *vector* is a list or tuple of ints, floats or Fractions, or an array of any leading shape. NumPy is imported only
 when an array is given. Comparisons that may tie are exact: plain floats are read by their shortest decimal form, float
 arrays are compared as the binary numbers they hold.
+
+What a user gives goes through :func:`plain`, :func:`listed` and :func:`operands`, which refuse what is no number.
 """
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
-from hpsim.errors import PipelineError
-from hpsim.exact import exact
+from hpsim.errors import HpsimError, PipelineError
+from hpsim.exact import Number, exact, number
 
 Vector = Any  # S or S-1 numbers, or an array (…, S) or (…, S-1)
 Count = Any  # an integer, or an integer array
 Value = Any  # a number, or an array of the leading shape
 
 MOST_MICROBATCHES = 10**300  # so that M fits into a float64
+A_TIME = "a time of at least 0, such as 1.13 or 1/3"
+A_SHARE = "a share from 0 (blocking) to 1 (fully overlapped)"
+NUMBERS = "a list, tuple or array of numbers"
 
 
 def is_array(values: object) -> bool:
     return getattr(values, "ndim", 0) > 0
+
+
+def plain(name: str, values: Any, allowed: str = NUMBERS, error: type[HpsimError] = PipelineError) -> Any:
+    """``values``; an array in whatever wrapping (pandas, a tensor, anything with ``__array__``) as a plain one.
+
+    An array without axes becomes the scalar in it.
+
+    Raises
+    ------
+    HpsimError
+        As ``error``, for an array that would lose its mask, one of another kind than numbers, objects and text, and
+        for a matrix that does not tell its numbers, as sparse ones do not.
+    """
+    if isinstance(values, (list, tuple, int, float, str)):
+        return values
+    if not hasattr(values, "__array__"):
+        if is_array(values):
+            raise error(name, f"a {type(values).__name__}", allowed)
+        return values
+    import numpy as np
+
+    if isinstance(values, np.ma.MaskedArray):
+        raise error(name, "a masked array, whose mask would be lost", f"{allowed}, such as its filled(0)")
+    try:
+        array = np.asarray(values)
+    except Exception as fault:  # a tensor that lives elsewhere, for instance
+        found = f"a {type(values).__name__} that gives no array: {in_short(str(fault))}"
+        raise error(name, found, allowed) from None
+    if array.dtype.kind not in "iufOUS":
+        raise error(name, f"{'an array' if array.ndim else 'a value'} of {array.dtype}", allowed)
+    return array if array.ndim else array[()]
+
+
+def listed(name: str, values: Any) -> Vector:
+    """``values`` as a list or tuple, or as an array: whatever has an order and can be gone through.
+
+    Raises
+    ------
+    PipelineError
+        When there are none because it is something else; also as :func:`plain`.
+    """
+    found = plain(name, values)
+    if isinstance(found, (list, tuple)) or is_array(found):
+        return found
+    if isinstance(found, (str, bytes, Mapping, AbstractSet)) or not isinstance(found, Iterable):
+        raise PipelineError(name, f"{in_short(values)} is no list of numbers", NUMBERS)
+    return list(found)
+
+
+def number_at(place: str, value: object, allowed: str, error: type[HpsimError] = PipelineError) -> Number:
+    """``value`` as :func:`hpsim.exact.number` reads it.
+
+    Raises
+    ------
+    HpsimError
+        As ``error``, when it is no number.
+    """
+    try:
+        return number(value)
+    except ValueError as fault:
+        raise error(place, str(fault), allowed) from None
+
+
+def time_at(place: str, value: object) -> Number:
+    """``value`` as a time.
+
+    Raises
+    ------
+    PipelineError
+        When it is no number, not finite, or negative.
+    """
+    time = number_at(place, value, A_TIME)
+    if time < 0:
+        raise PipelineError(place, f"{in_short(value)} is negative", A_TIME)
+    return time
+
+
+def times_at(name: str, values: Any) -> Value:
+    """``values`` as a time, or as an array of times, its dtype kept.
+
+    Raises
+    ------
+    PipelineError
+        Naming the first value that is none.
+    """
+    values = plain(name, values)
+    if not is_array(values):
+        return time_at(name, values)
+    if values.dtype.kind == "f" and values.size and not (values.min() >= 0 and values.max() < math.inf):  # NaN neither
+        _refuse_first(name, values, (values >= 0) & (values < math.inf))
+    if values.dtype.kind == "i" and values.size and values.min() < 0:
+        _refuse_first(name, values, values >= 0)
+    return values if values.dtype.kind in "iuf" else _of_objects(name, values, time_at)
+
+
+def _refuse_first(name: str, values: Any, right: Any) -> None:
+    """Name the first of ``values`` that is not ``right``."""
+    place = tuple(int(k) for k in next(zip(*(~right).nonzero(), strict=True)))
+    time_at(_entry(name, place), values[place].item())
+
+
+def _of_objects(name: str, values: Any, read: Any) -> Any:
+    """An array of objects, each read by ``read(place, value)``."""
+    import numpy as np
+
+    found = np.empty(values.shape, dtype=object)
+    for place in np.ndindex(values.shape):
+        found[place] = read(_entry(name, place), values[place])
+    return found
+
+
+def _entry(name: str, place: tuple[int, ...]) -> str:
+    return name + "".join(f"[{k}]" for k in place)
 
 
 def as_array(values: Vector) -> Vector:
@@ -74,30 +195,48 @@ def longest_hold(tau: Vector, d: Vector, overlap: Vector) -> Value:
 
 
 def operands(M: Count, **vectors: Vector) -> tuple[Any, ...]:
-    """``M`` and the vectors (the first over stages, the others over links): lengths checked, all lists or all arrays.
+    """``M`` and the vectors of times (the first over stages, the others over links): checked, all lists or all arrays.
 
     Raises
     ------
     PipelineError
-        When ``M`` is no integer of at least 1, or a vector over links has neither S-1 values nor none.
+        When ``M`` is no integer of at least 1, a vector over links has neither S-1 values nor none, a value is no time,
+        or leading shapes do not fit together.
     """
     count = counted(M)
-    names = list(vectors)
-    stages = width(vectors[names[0]])
+    given = {name: [] if vector is None else listed(name, vector) for name, vector in vectors.items()}
+    first, *others = given
+    stages = width(given[first])
     if stages < 1:
-        raise PipelineError(names[0], "no value", "one value for each stage, at least one stage")
-    for name in names[1:]:
-        if vectors[name] is None or width(vectors[name]) == 0:
-            vectors[name] = [0] * (stages - 1)
-        elif width(vectors[name]) != stages - 1:
-            found = f"{width(vectors[name])} values for {stages} stages"
+        raise PipelineError(first, "no value", "one value for each stage, at least one stage")
+    for name in others:
+        if width(given[name]) == 0:
+            given[name] = [0] * (stages - 1)
+        elif width(given[name]) != stages - 1:
+            found = f"{width(given[name])} values for {stages} stages"
             raise PipelineError(name, found, f"S-1 = {stages - 1}, one for each link, or none at all")
-    if any(is_array(x) for x in (count, *vectors.values())):
-        return count, *_as_arrays(count, list(vectors.values()))
-    return count, *([x.item() if hasattr(x, "dtype") else x for x in vector] for vector in vectors.values())
+    times = {
+        name: times_at(name, vector) if is_array(vector) else _list_of_times(name, vector)
+        for name, vector in given.items()
+    }
+    if any(is_array(x) for x in (count, *times.values())):
+        return count, *_as_arrays(count, times)
+    return count, *times.values()
 
 
-def counted(M: Count) -> Count:
+def _list_of_times(name: str, values: Iterable[object]) -> list[Any]:
+    return [x if _is_time(x) else time_at(f"{name}[{s}]", x) for s, x in enumerate(values)]
+
+
+def _is_time(value: Any) -> bool:
+    """Whether ``value`` is a time of one of the three kinds that are common and have to be quick."""
+    kind = type(value)
+    if kind is float:
+        return bool(0 <= value < math.inf)
+    return (kind is int or kind is Fraction) and bool(value.numerator >= 0)
+
+
+def counted(M: Count, name: str = "M", of: str = "micro-batches") -> Count:
     """``M`` as a Python integer, or as an integer array wide enough for sums.
 
     Raises
@@ -105,18 +244,27 @@ def counted(M: Count) -> Count:
     PipelineError
         When it is no whole number from 1 to 10**300.
     """
+    allowed = "integers of at least 1" if is_array(M) else f"a whole number of {of}, at least 1, for example 8"
+    M = plain(name, M, allowed)
     if is_array(M):
-        if M.dtype.kind not in "iu" or (M < 1).any():
-            raise PipelineError("M", f"an array of {M.dtype}, smallest {M.min()}", "integers of at least 1")
+        whole = M.dtype.kind in "iu"
+        least = M.min(initial=1) if whole else min(map(_whole, M.flat), default=1)
+        if least < 1:
+            raise PipelineError(name, f"an array of {M.dtype}{f', smallest {least}' if whole else ''}", allowed)
         return M.astype("int64") if M.max(initial=1) < 2**62 else M.astype(object)
-    try:
-        count = operator.index(M)
-    except TypeError:
-        count = 0
-    if isinstance(M, bool) or not 1 <= count <= MOST_MICROBATCHES:
+    count = _whole(M)
+    if not 1 <= count <= MOST_MICROBATCHES:
         found = "a number of very many digits" if abs(count) > MOST_MICROBATCHES else in_short(M)
-        raise PipelineError("M", found, "a whole number of micro-batches, at least 1, for example 8")
+        raise PipelineError(name, found, allowed)
     return count
+
+
+def _whole(value: Any) -> int:
+    """``value`` where it is a whole number, else 0."""
+    try:
+        return 0 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return 0
 
 
 def shares(name: str, value: Vector, links: int) -> Vector:
@@ -127,29 +275,47 @@ def shares(name: str, value: Vector, links: int) -> Vector:
     PipelineError
         When one lies outside 0…1, or their number is not that of the links.
     """
+    value = plain(name, value, A_SHARE)
     if is_array(value):
         if value.shape[-1] not in (1, links):
             raise PipelineError(name, f"{value.shape[-1]} values for {links} links", f"a last axis of {links} or 1")
-    elif isinstance(value, (list, tuple)) and len(value) != links:
-        raise PipelineError(name, f"{len(value)} values for {links} links", "one value, or one for each link")
-    return share(name, value)
+        return share(name, value)
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        return share(name, value)
+    entries = listed(name, value)
+    if len(entries) != links:
+        raise PipelineError(name, f"{len(entries)} values for {links} links", "one value, or one for each link")
+    return [_share_at(f"{name}[{s}]", entry) for s, entry in enumerate(entries)]
 
 
 def share(name: str, value: Value) -> Value:
-    """``value``, a number or numbers, none outside 0…1.
+    """``value``, a number or an array of numbers, none outside 0…1.
 
     Raises
     ------
     PipelineError
         When one lies outside.
     """
-    if is_array(value):
-        inside = bool(((value >= 0) & (value <= 1)).all())
-    else:
-        inside = all(0 <= x <= 1 for x in (value if isinstance(value, (list, tuple)) else [value]))
-    if not inside:
-        raise PipelineError(name, in_short(value), "a share from 0 (blocking) to 1 (fully overlapped)")
+    value = plain(name, value, A_SHARE)
+    if not is_array(value):
+        return _share_at(name, value)
+    if value.dtype.kind not in "iuf":
+        return _of_objects(name, value, _share_at)
+    if not ((value >= 0) & (value <= 1)).all():
+        raise PipelineError(name, in_short(value), A_SHARE)
     return value
+
+
+def _share_at(place: str, value: object) -> Number:
+    found = number_at(place, value, A_SHARE)
+    if not 0 <= found <= 1:
+        raise PipelineError(place, in_short(value), A_SHARE)
+    return found
+
+
+def line(fill: Value, slope: Value, count: Count) -> Value:
+    """``fill + (count - 1)·slope``."""
+    return fill + times(count - 1, slope)
 
 
 def scaled(factor: Value, value: Value) -> Value:
@@ -198,11 +364,18 @@ def in_short(value: object) -> str:
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 
-def _as_arrays(count: Count, vectors: list[Vector]) -> list[Any]:
+def _as_arrays(count: Count, vectors: Mapping[str, Vector]) -> list[Any]:
     """Floats as float64 or wider; integers as int64, or as Python integers where a makespan might not fit."""
     import numpy as np
 
-    arrays = [np.asarray(vector) for vector in vectors]
+    arrays = [np.asarray(vector) for vector in vectors.values()]
+    leading = {"M": np.shape(count)} | {name: a.shape[:-1] for name, a in zip(vectors, arrays, strict=True)}
+    try:
+        np.broadcast_shapes(*leading.values())
+    except ValueError:
+        told = {name: shape for name, shape in leading.items() if shape}
+        found = f"leading shapes {', '.join(map(str, told.values()))}"
+        raise PipelineError(", ".join(told), found, "shapes that fit together, as NumPy broadcasts them") from None
     floats = [array.dtype for array in arrays if array.dtype.kind == "f" and array.shape[-1]]
     if floats:
         kind = np.result_type(np.float64, *floats)

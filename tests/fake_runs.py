@@ -109,7 +109,8 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def use_fakes(sweep: FakeSweep, run_chunk: Callable[[FakeSweep, int], Any], modules: dict[str, Any]) -> None:
     """Put the stand-ins into ``modules``, meant for ``sys.modules``, from where ``hpsim sweep run`` imports."""
-    for name, member in (("chunk", {"run_chunk": run_chunk}), ("spec", {"load_sweep": lambda file, settings: sweep})):
+    spec = {"load_sweep": lambda file, settings: sweep, "sweep_of": lambda given, settings: given}
+    for name, member in (("chunk", {"run_chunk": run_chunk}), ("spec", spec)):
         module = types.ModuleType(f"hpsim.sweep.{name}")
         vars(module).update(member)
         modules[module.__name__] = module

@@ -29,12 +29,12 @@ sweep.columns sweep.explicit sweep.sample sweep.knobs sweep.statements sweep.eva
 sweep.point_tables sweep.chunk
 sweep.executors sweep.durable sweep.parquet sweep.record sweep.differences sweep.store sweep.run
 analysis.extras analysis.interrupt
-conjecture.example conjecture.question conjecture.counterexample
+conjecture.example conjecture.question conjecture.counterexample conjecture.asked conjecture.in_words conjecture.solver
 conjecture.prove.unsupported conjecture.prove.poly conjecture.prove.formula conjecture.prove.smt
 conjecture.prove.verdict conjecture.prove.problem conjecture.prove.value conjecture.prove.chain_lemma
 conjecture.prove.cycles conjecture.prove.every_m conjecture.prove.explicit conjecture.prove.folds
 conjecture.prove.candidates conjecture.prove.every_s conjecture.prove.bounded conjecture.prove.ladder
-conjecture.prove.prove conjecture.solver conjecture.ask_solver
+conjecture.prove.prove conjecture.ask_solver
 conjecture.space conjecture.probe conjecture.point_rows conjecture.mutate conjecture.small conjecture.passes
 conjecture.shrink conjecture.search_result conjecture.hunt conjecture.search conjecture.replay
 conjecture.verify conjecture.claims_verify warmup
@@ -53,7 +53,7 @@ paper.tables paper.figures paper.pictures paper.document paper.report paper.run
 cli cli.announce cli.options cli.pipeline_options cli.violations cli.progress cli.calc_table cli.calc_regime_table
 cli.calc_regime cli.calc cli.sweep cli.sweep_run
 cli.summary cli.query cli.plot cli.timeline_page cli.timeline
-cli.statement_options cli.statement_words cli.claims cli.search_progress cli.search cli.replay cli.prove
+cli.statement_options cli.claims cli.search_progress cli.search cli.replay cli.prove
 cli.verify_progress cli.verify_report cli.verify cli.warmup cli.bench_table cli.bench cli.log_table cli.log
 cli.calculator cli.paper
 """

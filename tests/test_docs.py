@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import hpsim
 from hpsim.cli import LazyGroup, cli
 from hpsim.sweep.spec import load_sweep
 
@@ -59,13 +60,25 @@ def test_console_blocks_show_what_is_printed(block: str, monkeypatch: pytest.Mon
         printed = printed[starts[0] + len(lines) :]
 
 
-def test_python_blocks_run() -> None:
+def test_python_blocks_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The README's Python code runs, from top to bottom, on arrays of the shapes that it names."""
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     names: dict[str, object] = {"tau": rng.random((5, 4)), "d": rng.random((5, 3))}
     for block in blocks("python"):
         exec(compile(block, "README.md", "exec"), names)
     assert getattr(names["T"], "shape", None) == (5, 3)
+
+
+def test_python_results_are_those_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where the README shows in a comment what an expression gives, `# <…>`, that is its repr."""
+    monkeypatch.chdir(tmp_path)
+    shown = [
+        pair for block in blocks("python") for pair in re.findall(r"^(\S.*)\n# (<.*>)$", block, flags=re.MULTILINE)
+    ]
+    assert len(shown) == 3
+    for expression, result in shown:
+        assert repr(eval(expression, {"hpsim": hpsim})) == result
 
 
 @pytest.mark.parametrize("block", blocks("yaml"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import heteropipe.core as peer
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -277,7 +280,7 @@ def test_float_arrays_are_compared_exactly_in_binary():
     assert f.overlap_gap(tau, 2, d)[3] == tiny
     rng = np.random.default_rng(3)
     tau, d = rng.random((3000, 3)), rng.random((3000, 2))
-    d[:, 0] = np.nextafter(tau.max(axis=1) - tau[:, 0], rng.choice([-1.0, 5.0], 3000)) * rng.choice([0.999, 1.0], 3000)
+    d[:, 0] = np.nextafter(tau.max(axis=1) - tau[:, 0], rng.choice([0.0, 5.0], 3000)) * rng.choice([0.999, 1.0], 3000)
     d[:, 1] = tau.max(axis=1) - tau[:, 1]
     for stages, links, phase in zip(tau.tolist(), d.tolist(), f.phase_transition(tau, d).tolist(), strict=True):
         room = [max(map(Fraction, stages)) - Fraction(t) - Fraction(x) for t, x in zip(stages, links, strict=False)]
@@ -377,3 +380,171 @@ def test_no_communication_may_be_none_or_empty():
     assert f.phase_transition([3]) is False
     assert f.phase_transition(np.ones((2, 1))).tolist() == [False, False]
     assert f.overlap_gap(np.ones((2, 1)), 5).tolist() == [0, 0]
+
+
+FUNCTIONS = {name: item for name, item in vars(f).items() if inspect.isfunction(item) and item.__module__ == f.__name__}
+PUBLIC = {name: list(inspect.signature(item).parameters) for name, item in FUNCTIONS.items() if name[0] != "_"}
+RIGHT = {
+    "tau": [2.0, 1.0, 3.0],
+    "d": [4.0, 1.0],
+    "latency": [0.5, 0.0],
+    "M": 3,
+    "S": 3,
+    "overlap": 0.5,
+    "rho": 0.5,
+    "T_real": 13.0,
+    "fill": 11.5,
+    "slope": 3.0,
+    "blocking": True,
+}
+LISTS = ("tau", "d", "latency")
+ARGUMENTS = [(name, argument) for name, taken in PUBLIC.items() for argument in taken if argument != "blocking"]
+NO_NUMBERS = [math.nan, math.inf, -math.inf, -5, -5.0, Fraction(-5), np.float32("nan"), np.float64("inf"), "x", 1 + 2j]
+NO_NUMBERS += [True, np.True_, pd.NA, pd.NaT, np.ma.masked, np.timedelta64(5, "s"), np.timedelta64(5), Decimal("NaN")]
+NO_NUMBERS += [np.datetime64("2026-01-01"), [[1], [2], [3]], {}, b"1", object()]
+
+
+def call(name, **changed):
+    return FUNCTIONS[name](**{argument: (RIGHT | changed)[argument] for argument in PUBLIC[name]})
+
+
+def refused(name, argument, value):
+    """The message, which opens with the argument and is one line."""
+    with pytest.raises(PipelineError) as fault:
+        call(name, **{argument: value})
+    message = str(fault.value)
+    assert message.startswith(argument), message
+    assert "\n" not in message
+    assert len(message) < 300
+    return message
+
+
+class Tensor:
+    """As a tensor of a library that need not be installed: ``__array__``, a shape, and nothing else of NumPy."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.ndim, self.shape = self.values.ndim, self.values.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return map(Tensor, self.values)
+
+
+class Sparse:
+    """As a sparse matrix, which has a shape and no numbers to go through."""
+
+    ndim, shape, dtype = 2, (2, 3), np.dtype(float)
+
+    def __len__(self):
+        raise TypeError("sparse matrix length is ambiguous")
+
+
+@pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: f"{type(value).__name__} {value}"[:25])
+def test_what_is_no_number_is_refused_in_every_argument(name, argument, value):
+    """Alone, in a list, and in an array of objects among good numbers, in the first and in the last place."""
+    refused(name, argument, value)
+    if argument not in LISTS:
+        return
+    for place in (0, -1):
+        entries = list(RIGHT[argument])
+        entries[place] = value
+        at = f"{argument}[{place % len(entries)}]: "
+        assert refused(name, argument, entries).startswith(at)
+        assert refused(name, argument, tuple(entries)).startswith(at)
+        objects = np.empty((2, len(entries)), dtype=object)
+        objects[:] = RIGHT[argument]
+        objects[1, place] = value
+        assert refused(name, argument, objects).startswith(f"{argument}[1][{place % len(entries)}]: ")
+
+
+@pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
+def test_arrays_that_are_no_numbers_are_refused_in_every_argument(name, argument):
+    """NaN, infinity and negative numbers, masks, missing values, complex numbers, dates, durations, records, text."""
+    good = np.ones((2, len(RIGHT[argument]))) if argument in LISTS else np.ones(2)
+    for value in (math.nan, math.inf, -5.0) if argument not in ("M", "S") else ():
+        wrong = good.copy()
+        wrong[(1, 1) if argument in LISTS else 1] = value
+        for kind in (float, np.float32, np.longdouble, object):
+            refused(name, argument, wrong.astype(kind))
+    assert "-5" in refused(name, argument, np.where(good > 0, -5, 1))
+    whole = good.astype(int)
+    assert "masked" in refused(name, argument, np.ma.array(whole, mask=good > 2))
+    assert "masked" in refused(name, argument, np.ma.array(whole, mask=good > 0))
+    for kind in (complex, "M8[s]", "m8[s]", "m8", bool, [("a", int)], "S3"):
+        refused(name, argument, whole.astype(kind))
+    refused(name, argument, np.full(good.shape, "one"))
+    one = whole.ravel()[: len(RIGHT[argument])] if argument in LISTS else whole
+    for kind in ("Int64", "Float64", "int64[pyarrow]"):
+        missing = pd.Series(one, dtype=kind)
+        missing.iloc[1] = pd.NA
+        refused(name, argument, missing)
+    refused(name, argument, pd.Series(one, dtype="boolean"))
+    refused(name, argument, Sparse())
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_arrays_in_any_wrapping_are_arrays(name):
+    """Series with any index, nullable and of PyArrow, tensors, ranges, -0.0: what the plain array gives."""
+    right = call(name, **{argument: np.array(RIGHT[argument]) for argument in LISTS})
+    for wrap in (
+        lambda values: pd.Series(values, index=list("cab")[: len(values)]),
+        lambda values: pd.Series(values, dtype="Float64", index=range(7, 7 + len(values))),
+        lambda values: pd.Series(values, dtype="double[pyarrow]"),
+        Tensor,
+        lambda values: np.asfortranarray(values),
+    ):
+        changed = {argument: wrap(RIGHT[argument]) for argument in LISTS}
+        assert np.array_equal(call(name, **changed), right)
+    lists = call(name)
+    assert np.allclose(np.asarray(lists, dtype=float), np.asarray(right, dtype=float))
+    assert call(name, latency=(0.5, -0.0), **{key: tuple(RIGHT[key]) for key in ("tau", "d")}) == lists
+    whole = {"tau": range(1, 4), "d": range(4, 6), "T_real": 14}
+    assert call(name, **whole) == call(name, tau=[1, 2, 3], d=[4, 5], T_real=14)
+
+
+def test_counts_and_shares_in_any_wrapping():
+    """M, rho, overlap and a measured makespan from pandas, tensors, and arrays without axes."""
+    tau, d = [1, 4, 2], [2, 1]
+    for wrap in (pd.Series, Tensor, lambda values: pd.Series(values, dtype="Int64"), lambda values: np.array(values)):
+        assert f.makespan_blocking(tau, wrap([1, 3]), d).tolist() == [10, 20]
+    for wrap in (pd.Series, Tensor, np.array, lambda values: pd.Series(values, dtype="Float64")):
+        assert f.linear_blend(tau, 3, wrap([0.0, 0.5]), d).tolist() == [20, 19]
+        assert f.steady_slope(tau, d, wrap([0.5, 0.0])) == 5
+        assert f.overlap_ratio(tau, wrap([18.0, 19.0]), 3, d).tolist() == [1, 0.5]
+    for wrap in (Tensor, np.array):
+        assert f.makespan_blocking(tau, wrap(3), d) == 20
+        assert f.linear_blend(tau, 3, wrap(0.5), d) == 19
+        assert f.overlap_ratio(tau, wrap(19), 3, d) == 0.5
+
+
+def test_text_and_decimals_are_exact():
+    """As in Pipeline: text and decimals become Fractions, a float of another width what it shows."""
+    assert f.makespan_async(["0.1", Decimal("0.2")], 2, ["1/3"]) == Fraction(1, 3) + Fraction(1, 2)
+    assert f.fill_time([np.float32(0.1)]) == 0.1
+
+
+def test_what_is_divided_by_is_not_0():
+    """A rate, a share or a crossover of a pipeline that takes no time is an error, and its makespan is 0."""
+    for nothing in ([0, 0.0], np.zeros((2, 2)), np.array([[1.0, 0.0], [0.0, 0.0]])):
+        for call in (f.asymptotic_throughput, f.crossover_batches):
+            with pytest.raises(PipelineError, match="tau: every service time is 0"):
+                call(nothing)
+        for call in (f.gpipe_overestimate, f.utilization):
+            with pytest.raises(PipelineError, match="tau: every service time is 0"):
+                call(nothing, 3)
+    assert f.makespan_free([0, 0], 3) == 0
+
+
+def test_shapes_that_do_not_fit_are_told():
+    """Leading shapes that cannot be broadcast are named, not left to NumPy."""
+    with pytest.raises(PipelineError, match=r"^tau, d: leading shapes \(4,\), \(5,\); "):
+        f.makespan_async(np.ones((4, 3)), 2, np.ones((5, 2)))
+    with pytest.raises(PipelineError, match=r"^M, tau: "):
+        f.makespan_free(np.ones((4, 3)), np.array([1, 2, 3]))

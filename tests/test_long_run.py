@@ -53,7 +53,7 @@ def test_against_full_simulation(seed: int) -> None:
         M = rng.randint(1, 60) if n % 20 else rng.randint(61, 400)
         right = simulated(system, M)
         for count in {1, M, *(rng.randint(1, M) for _ in range(3))}:
-            assert makespan(system.pipeline, system.regime, count) == right[count - 1], (system, count)
+            assert makespan(system.pipeline, count, system.regime) == right[count - 1], (system, count)
 
 
 def heaviest(kinds: Sequence[tuple[int, int]], capacity: int) -> list[int]:
@@ -74,7 +74,7 @@ def test_against_a_plain_knapsack(rng: random.Random) -> None:
         tau = [rng.choice((0, 1, 90, 100)) for _ in range(links)] + [rng.randint(1, 99)]
         right = heaviest([(max(tau), 1), *zip(d, lags, strict=True)], 3000)
         for behind in (rng.randint(0, 2 * most), rng.randint(0, 3000), 3000):
-            found = makespan(Pipeline(tau, d), Regime(channels=lags), behind + 1)
+            found = makespan(Pipeline(tau, d), behind + 1, Regime(channels=lags))
             assert found == sum(tau) + sum(d) + right[behind], (tau, d, lags, behind)
 
 
@@ -88,7 +88,7 @@ def test_coprime_channels_of_almost_equal_rates(M: int, monkeypatch: pytest.Monk
     right = heaviest([(10**6, 1), *zip(COPRIME_TIMES, COPRIME, strict=True)], far)[far]
     rounds = (M - 1 - far) // 107
     kept = counted_pushes(monkeypatch)
-    found = makespan(Pipeline([1] * 5, times), Regime(channels=COPRIME), M)
+    found = makespan(Pipeline([1] * 5, times), M, Regime(channels=COPRIME))
     assert found == first + Fraction(right, 10**6) + rounds * times[3]
     assert len(kept) <= 4 * 107
 
@@ -113,7 +113,7 @@ def test_far_out_the_best_term_repeats() -> None:
         system = (draw(rng), draw_near(rng), draw_tied(rng))[n % 3]
         best = max(law_terms(system.pipeline, system.regime), key=lambda term: term.slope)
         for M in (MANY + rng.randint(0, 1000), 10**300 - 1000):
-            late, early = (makespan(system.pipeline, system.regime, count) for count in (M + best.count, M))
+            late, early = (makespan(system.pipeline, count, system.regime) for count in (M + best.count, M))
             assert late - early == best.time, (system, M)
             slope = law(system.tau, system.d, system.latency, system.regime)
             assert abs(early / M - slope) < Fraction(1, 10**6)
@@ -138,7 +138,7 @@ def test_transients(system: System, M: int) -> None:
     """Nearly equal rates, deep places that fill late, bursts, many periods: every T(M) on the way is right."""
     right = simulated(system, M)
     for count in {*range(1, M, max(1, M // 40)), M}:
-        assert makespan(system.pipeline, system.regime, count) == right[count - 1], count
+        assert makespan(system.pipeline, count, system.regime) == right[count - 1], count
 
 
 def power_makespan(system: System, M: int) -> Fraction:
@@ -188,7 +188,7 @@ def test_against_powers_of_the_matrix() -> None:
             continue
         done += 1
         for M in (1000, 10**9 + 7, MANY):
-            assert makespan(system.pipeline, system.regime, M) == power_makespan(system, M), (system, M)
+            assert makespan(system.pipeline, M, system.regime) == power_makespan(system, M), (system, M)
 
 
 @pytest.mark.parametrize("M", [1, 2, 10**9, MANY, 10**300])
@@ -201,12 +201,12 @@ def test_against_closed_forms(M: int, rng: random.Random) -> None:
         )
         pipeline, share = Pipeline(tau, d, latency), Fraction(rng.randint(0, 7), 7)
         exact = Pipeline(tau, d, latency)
-        assert makespan(pipeline, FREE, M) == sum(tau) + (M - 1) * max(tau)
+        assert makespan(pipeline, M, FREE) == sum(tau) + (M - 1) * max(tau)
         if M < 10**300:  # the closed forms say what float64 can say
-            assert makespan(pipeline, ASYNC, M) == exact.async_(M)
-            assert makespan(pipeline, BLOCKING, M) == exact.block(M)
-            assert makespan(pipeline, PARTIAL(share), M) == exact.partial(M, share)
-            assert makespan(pipeline, RENDEZVOUS, M) == exact.rendezvous(M)
+            assert makespan(pipeline, M, ASYNC) == exact.async_(M)
+            assert makespan(pipeline, M, BLOCKING) == exact.blocking(M)
+            assert makespan(pipeline, M, PARTIAL(share)) == exact.partial(M, share)
+            assert makespan(pipeline, M, RENDEZVOUS) == exact.rendezvous(M)
 
 
 def test_many_stages_with_limits_of_many_thousands(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +219,7 @@ def test_many_stages_with_limits_of_many_thousands(monkeypatch: pytest.MonkeyPat
         best = max(law_terms(p, regime), key=lambda term: (term.slope, -term.count))
         for M in (10**4, 10**6, MANY):
             kept.clear()
-            late, early = (makespan(p, regime, count) for count in (M + best.count, M))
+            late, early = (makespan(p, count, regime) for count in (M + best.count, M))
             assert late - early >= best.time
             assert len(kept) <= 20_000
         assert late - early == best.time
@@ -242,7 +242,7 @@ def test_many_stages_with_limits_of_many_thousands(monkeypatch: pytest.MonkeyPat
 def test_memory_stays_small(pipeline: Pipeline, regime: Regime) -> None:
     """Deep places, wide windows and slow drifts cost no memory, whether they bind or not."""
     tracemalloc.start()
-    found = makespan(pipeline, regime, MANY)
+    found = makespan(pipeline, MANY, regime)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2_000_000
@@ -258,11 +258,11 @@ def test_too_many_combinations_are_refused(
     d, regime = [96998, 101009, 103008, 106995, 109002, 113006], Regime(channels=[97, 101, 103, 107, 109, 113])
     p = Pipeline([1] * 7, d)
     right = heaviest([(1, 1), *zip(d, (97, 101, 103, 107, 109, 113), strict=True)], 999)[999]
-    assert makespan(p, regime, 1000) == 7 + sum(d) + right
+    assert makespan(p, 1000, regime) == 7 + sum(d) + right
     monkeypatch.setattr(hpsim.long_run, limit, 100)
     told = "regime: 6 limits of up to 113 micro-batches, almost equally slow; fewer or smaller ones, at most "
     with pytest.raises(RegimeError) as fault:
-        makespan(p, regime, 1000)
+        makespan(p, 1000, regime)
     assert str(fault.value).startswith(told)
     assert " 100 " in str(fault.value)
     flags = ["--tau", "1,1,1,1,1,1,1", "--d", ",".join(map(str, d)), "--channels", "97,101,103,107,109,113"]
@@ -275,18 +275,18 @@ def test_too_many_combinations_are_refused(
 
 def test_by_hand() -> None:
     """Two stages, one place: the sender waits for the receiver from the third micro-batch on."""
-    assert [makespan(Pipeline([1, 3]), Regime(buffers=0), M) for M in (1, 2, 3, 10)] == [4, 7, 10, 31]
-    assert makespan(Pipeline([2, 5], d=[4]), Regime(buffers=0), MANY) == 9 * MANY + 2
-    assert makespan(Pipeline([2, 5]), Regime(window=1, feedback="0.5"), 3) == 22
+    assert [makespan(Pipeline([1, 3]), M, Regime(buffers=0)) for M in (1, 2, 3, 10)] == [4, 7, 10, 31]
+    assert makespan(Pipeline([2, 5], d=[4]), MANY, Regime(buffers=0)) == 9 * MANY + 2
+    assert makespan(Pipeline([2, 5]), 3, Regime(window=1, feedback="0.5")) == 22
     assert hpsim.makespan is makespan
 
 
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: makespan(Pipeline([1]), ASYNC, 0), "M: 0; a whole number of micro-batches, at least 1, for example 8"),
+        (lambda: makespan(Pipeline([1]), 0, ASYNC), "M: 0; a whole number of micro-batches, at least 1, for example 8"),
         (
-            lambda: makespan(Pipeline([1]), ASYNC, 1.5),
+            lambda: makespan(Pipeline([1]), 1.5, ASYNC),
             "M: 1.5; a whole number of micro-batches, at least 1, for example 8",
         ),
     ],
@@ -301,15 +301,31 @@ def test_faults(call, told) -> None:
 def test_a_name_is_a_regime_too_and_nothing_else_is() -> None:
     """Names as in ``simulate``; what is no pipeline or no regime is told in one line."""
     p = Pipeline([1, 2], d=[1])
-    assert makespan(p, "rendezvous", 2) == makespan(p, RENDEZVOUS, 2) == 7
+    assert makespan(p, 2, "rendezvous") == makespan(p, 2, RENDEZVOUS) == 7
     for wrong in ("tight", "partial", 3, None):
         with pytest.raises(RegimeError, match=r"^regime: "):
-            makespan(p, wrong, 2)  # type: ignore[arg-type]
+            makespan(p, 2, wrong)  # type: ignore[arg-type]
     with pytest.raises(PipelineError, match=r"^pipeline: 3; a Pipeline"):
-        makespan(3, ASYNC, 2)  # type: ignore[arg-type]
+        makespan(3, 2, ASYNC)  # type: ignore[arg-type]
 
 
 def test_lists_of_another_length() -> None:
     """A list that does not fit the pipeline is one line."""
     with pytest.raises(RegimeError, match=r"^buffers: 1 value for 2 stages; one value, or one for each stage$"):
-        makespan(Pipeline([1, 2]), Regime(buffers=[1]), 5)
+        makespan(Pipeline([1, 2]), 5, Regime(buffers=[1]))
+
+
+def test_the_old_order_still_works_with_a_warning():
+    """``(pipeline, regime, M)`` gives what ``(pipeline, M, regime)`` gives, and says which to use."""
+    p = Pipeline([1, 3, 2], d=[4, 1])
+    right = {"blocking": p.blocking(5), "async": p.async_(5)}
+    assert makespan(p, 5) == makespan(p, M=5) == right["async"]
+    for regime, expected in (("blocking", right["blocking"]), (BLOCKING, right["blocking"]), ("async", right["async"])):
+        assert makespan(p, 5, regime) == makespan(p, 5, regime=regime) == expected
+        for call in (lambda regime=regime: makespan(p, regime, 5), lambda regime=regime: makespan(p, regime, M=5)):
+            with pytest.warns(DeprecationWarning, match=r"makespan\(pipeline, M, regime\) is the one to use") as told:
+                assert call() == expected
+            assert told[0].filename == __file__
+    for mistake in (lambda: makespan(p, "8"), lambda: makespan(p, "8", "async")):  # no order makes sense of these
+        with pytest.raises(PipelineError, match=r"^M: '8'; a whole number"):
+            mistake()

@@ -169,6 +169,7 @@ def test_ten_thousand_micro_batches_with_times_of_their_own():
 
 
 P = Pipeline([1, 2], d=[1])
+NO_LIST = " is no list of numbers; a list, tuple or array of numbers"
 TIME = "a time of at least 0, such as 1.13 or 1/3"
 MANY = "M: 1000000000 micro-batches at 2 stages; at most 2,000,000 services; simulate() for makespans alone"
 LONG = "M: 2, a makespan beyond float64; fewer micro-batches, or shorter times"
@@ -185,11 +186,11 @@ LONG = "M: 2, a makespan beyond float64; fewer micro-batches, or shorter times"
         ({"service": [[1, 2]], "M": 2}, "service: length 1 for 2 micro-batches; one entry for each"),
         ({"service": [[1, 2]], "release": [0, 1]}, "release: length 2 for 1 micro-batches; one entry for each"),
         ({"service": [[1, 2], [1]]}, "service[1]: length 1; length 2, a time for each stage"),
-        ({"service": [[1, 2], 3]}, "service[1]: 3; a list, tuple or array"),
-        ({"service": "12"}, "service: '12'; a list, tuple or array"),
-        ({"service": 5}, "service: 5; a list, tuple or array"),
-        ({"service": {1, 2}}, "service: {1, 2}; a list, tuple or array"),
-        ({"service": np.float64(1)}, "service: np.float64(1.0); a list, tuple or array"),
+        ({"service": [[1, 2], 3]}, "service[1]: 3" + NO_LIST),
+        ({"service": "12"}, "service: '12'" + NO_LIST),
+        ({"service": 5}, "service: 5" + NO_LIST),
+        ({"service": {1, 2}}, "service: {1, 2}" + NO_LIST),
+        ({"service": np.float64(1)}, "service: np.float64(1.0)" + NO_LIST),
         ({"service": [[1, 2], [3, math.nan]]}, "service[1][1]: nan is not a finite number; " + TIME),
         ({"service": np.array([[1, math.inf]])}, "service[0][1]: inf is not a finite number; " + TIME),
         ({"service": [[1, "x"]]}, "service[0][1]: 'x' is not a number; " + TIME),

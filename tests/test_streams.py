@@ -18,10 +18,10 @@ from hpsim.sweep.run import Progress
 HPSIM = "import sys; sys.argv[0] = 'hpsim'; from hpsim.cli import main; main()"
 CALC = ("calc", "--tau", "1,2")
 BAR_AND_ANNOUNCEMENT = """
-from hpsim.cli.announce import _tell
+from hpsim.kernels._jit import announce
 from hpsim.cli.progress import progress_on_stderr
 with progress_on_stderr("a run"):
-    _tell()
+    announce(None)
 """
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full, which Linux has")
 

@@ -94,7 +94,7 @@ class ExactPipeline:
         from hpsim.long_run import makespan
         from hpsim.pipeline import Pipeline
 
-        return makespan(Pipeline(self.tau, self.d[:-1], self.latency[:-1]), self._regime(regime), M)
+        return makespan(Pipeline(self.tau, self.d[:-1], self.latency[:-1]), M=M, regime=self._regime(regime))
 
     def _by_recurrence(self, regime: str, M: int) -> Fraction:
         if regime not in self.regimes and regime in _CHAIN:

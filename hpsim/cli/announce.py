@@ -1,23 +1,19 @@
-"""The first run on a machine compiles kernels for some seconds: say so, once, on stderr."""
+"""The first run on a machine compiles kernels for some seconds: say so on stderr, terminal or not."""
 
 from __future__ import annotations
 
 import sys
 
-import click
-
 
 def announce_compilation() -> None:
-    """Tell the user when a kernel is really compiled in this process, and not read from the cache."""
-    from hpsim.kernels._jit import on_first_compilation
+    """Show what the library logs when it compiles; on a terminal it says so by itself."""
+    import logging
 
-    on_first_compilation(_tell)
+    class OnStderr(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            print(record.getMessage(), file=sys.stderr)
 
-
-def _tell() -> None:
-    from hpsim.warmup import cache_folder
-
-    folder = cache_folder()
-    kept = f"the code is kept in {folder}, so this happens once" if folder else "there is no folder to keep the code in"
-    told = f"compiling the simulation kernels for this processor, up to half a minute; {kept}"
-    click.echo(told, file=sys.stderr)  # err=True would write past a progress bar, into its line
+    logger = logging.getLogger("hpsim")
+    if not logger.handlers:
+        logger.addHandler(OnStderr())
+        logger.setLevel(logging.INFO)

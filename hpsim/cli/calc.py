@@ -141,7 +141,7 @@ def _compare(pipeline: Pipeline, M: int, measured: Fraction) -> dict[str, Any]:
     notes, rho = [], None
     for side, bound, outside in (
         ("below T_async", pipeline.async_(M), measured < pipeline.async_(M)),
-        ("above T_block", pipeline.block(M), measured > pipeline.block(M)),
+        ("above T_block", pipeline.blocking(M), measured > pipeline.blocking(M)),
     ):
         if outside:
             notes.append(f"outside the model by {_per_cent(abs(measured / Fraction(bound) - 1))} % ({side})")

@@ -41,7 +41,7 @@ def in_regime(pipeline: Pipeline, regime: Regime, M: int) -> dict[str, Any]:
     found = throughput(pipeline, regime)
     return {
         **{knob.name: _listed(getattr(regime, knob.name)) for knob in fields(regime)},
-        "T": makespan(pipeline, regime, M),
+        "T": makespan(pipeline, M, regime),
         "slope": found.slope,
         "throughput": found.rate,
         "critical": str(found.critical),

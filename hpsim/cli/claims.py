@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpsim.cli.statement_words import in_flow_style
 from hpsim.cli.sweep import json_option
+from hpsim.conjecture.in_words import in_flow_style
 from hpsim.errors import HpsimError
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import click
 from hpsim.cli.exits import COUNTEREXAMPLE, stopped_by
 from hpsim.cli.options import WHOLE
 from hpsim.cli.statement_options import read_claim, statement_options
-from hpsim.cli.statement_words import in_flow_style, point_in_words, sides_in_words
 from hpsim.cli.words import counted
+from hpsim.conjecture.in_words import in_flow_style, point_in_words, sides_in_words
 from hpsim.errors import HpsimError
 
 if TYPE_CHECKING:
@@ -61,13 +61,9 @@ def prove(
     if smt is not None and not smt.parent.is_dir():
         raise HpsimError(f"--smt {smt}", "its folder does not exist", "a file in a folder that exists")
     from hpsim.conjecture.prove.prove import prove as verdict_on
-    from hpsim.conjecture.prove.smt import check_installed
-    from hpsim.conjecture.solver import stoppable_solver
 
-    check_installed()
     try:
-        with stoppable_solver():
-            verdict = verdict_on(claim, seconds=seconds, stages=stages, microbatches=microbatches)
+        verdict = verdict_on(claim, seconds=seconds, stages=stages, microbatches=microbatches)
     except KeyboardInterrupt:
         stopped_by(signal.SIGINT, "nothing is decided")
     if smt is not None:

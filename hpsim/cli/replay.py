@@ -10,8 +10,8 @@ import click
 
 from hpsim.cli.announce import announce_compilation
 from hpsim.cli.exits import COUNTEREXAMPLE
-from hpsim.cli.statement_words import point_in_words, sides_in_words
 from hpsim.cli.sweep import json_option
+from hpsim.conjecture.in_words import point_in_words, sides_in_words
 
 if TYPE_CHECKING:
     from hpsim.conjecture.replay import Replay, Verdict

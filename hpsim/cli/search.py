@@ -14,17 +14,16 @@ import click
 from hpsim.cli.announce import announce_compilation
 from hpsim.cli.exits import COUNTEREXAMPLE, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
-from hpsim.cli.options import WHOLE, workers_option
+from hpsim.cli.options import WHOLE, as_flags, workers_option
 from hpsim.cli.statement_options import read_claim, statement_options
-from hpsim.cli.statement_words import point_in_words, sides_in_words
 from hpsim.cli.sweep import json_option
 from hpsim.cli.words import counted
+from hpsim.conjecture.in_words import point_in_words, sides_in_words
 from hpsim.errors import HpsimError
 
 if TYPE_CHECKING:
     from hpsim.claims.catalogue import Claim
     from hpsim.conjecture.search_result import SearchResult
-    from hpsim.sweep.spec import Sweep
 
 
 @click.command()
@@ -63,7 +62,6 @@ def search(
 
         sweep = load_sweep(sweep_file)
     claim = read_claim(statement, regimes, relation, None if sweep is None else sweep.knob_regimes)
-    _check_drawn(claim, sweep)
     from hpsim.cli.search_progress import search_on_stderr
     from hpsim.conjecture.ask_solver import can_be_proved
     from hpsim.conjecture.search import search as library
@@ -73,7 +71,7 @@ def search(
     keep_freed_memory()
     started = time.monotonic()
     try:
-        with search_on_stderr() as show:
+        with as_flags("sweep"), search_on_stderr() as show:
             result = library(claim, budget=budget, seed=seed, sweep=sweep, workers=workers, on_progress=show)
     except Interrupted as stop:
         stopped_by(stop.signum, "nothing is decided")
@@ -84,7 +82,7 @@ def search(
     for note in _notes(result):
         click.echo(note, err=True)
     if target is not None and result.example is not None:
-        _save(target, claim, result, seed)
+        result.save(target)
     if target is not None and result.example is None:
         click.echo(f"note: there is nothing to save; {target} is not written", err=True)
     if result.example is None and result.decided and can_be_proved(result.question):
@@ -93,20 +91,10 @@ def search(
         sys.exit(COUNTEREXAMPLE)
 
 
-def _check_drawn(claim: Claim, sweep: Sweep | None) -> None:
-    """Refuse the regimes of a sweep whose counts are drawn: a search asks about one setting of them at a time."""
-    for name in claim.parsed.regimes if sweep is not None else ():
-        regime = claim.given.regimes.get(name)
-        if regime is not None and regime.draws and sweep is not None and sweep.knob_regimes.get(name) == regime:
-            found = f"its regime {name} draws {' and '.join(draw.knob for draw in regime.draws)} for each configuration"
-            allowed = "fixed counts; or the statement among the claims of the sweep, and hpsim sweep run"
-            raise HpsimError("--sweep", found, allowed)
-
-
 def _prove_command(claim: Claim) -> str:
     """The command that proves the same."""
     from hpsim.claims.catalogue import catalogue
-    from hpsim.cli.statement_words import in_flow_style
+    from hpsim.conjecture.in_words import in_flow_style
 
     known = catalogue().get(claim.id)
     words = [claim.id if known is claim else " ".join(claim.parsed.text.split())]
@@ -139,17 +127,6 @@ def _writable(save: str | None) -> Path | None:
         found = "an empty name" if not save.strip() else "is a folder" if path.is_dir() else "its folder does not exist"
         raise HpsimError(f"--save {save[:60]}".strip(), found, "a file in a folder that exists, such as found.yaml")
     return path
-
-
-def _save(path: Path, claim: Claim, result: SearchResult, seed: int) -> None:
-    from hpsim.claims.catalogue import catalogue
-    from hpsim.conjecture.counterexample import Counterexample, save_counterexample
-
-    if result.example is None:
-        return
-    name = claim.id if claim.id in catalogue() else None
-    note = f"found by hpsim search (seed {seed}) after {counted(result.points, 'point')}, shrunk from {_before(result)}"
-    save_counterexample(path, Counterexample(result.question, result.example, (), name, note))
 
 
 def _line(result: SearchResult) -> str:

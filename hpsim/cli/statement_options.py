@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hpsim.cli.options import as_flags
 from hpsim.errors import HpsimError, SweepFileError
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from hpsim.claims.tree import StatementError
     from hpsim.sweep.file.knob_regime import KnobRegime
 
-RELATIONS = ("same S", "permutation", "same tau", "same d")
 _REGIME = 'NAME={knob: value, …}, for example --regime "tight={overlap: 0, buffers: 1}"'
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -29,7 +29,11 @@ _PARTS = (
         metavar="NAME={…}",
         help='Define a regime, for example "tight={overlap: 0, buffers: 1}"; repeatable.',
     ),
-    click.option("--relation", metavar="WORDS", help=f"How pipelines A and B are related: {', '.join(RELATIONS)}."),
+    click.option(
+        "--relation",
+        metavar="WORDS",
+        help="How pipelines A and B are related: same S, permutation, same tau, same d.",
+    ),
 )
 
 
@@ -64,23 +68,17 @@ def read_claim(
     HpsimError
         When one of them makes no sense.
     """
-    from hpsim.claims.catalogue import catalogue, claim
     from hpsim.claims.tree import StatementError
+    from hpsim.conjecture.asked import asked_claim
 
-    if relation is not None:
-        relation = _relation(relation)
     given = dict(_regime(text) for text in regimes)
     if len(given) < len(regimes):
         raise HpsimError("--regime", "one name twice", "each regime once")
-    if statement.strip() not in catalogue():  # whose regimes are its own
-        given = {**(known or {}), **given}
     try:
-        read = claim(statement, given or None, relation)
+        with as_flags("relation"):
+            return asked_claim(statement, given, relation, known)
     except StatementError as error:
         raise _with_example(error) from None
-    if relation is not None and len(read.parsed.pipelines) == 1:
-        raise HpsimError("--relation", f"{relation!r}, but there is one pipeline only", "names with A. and B.")
-    return read
 
 
 def _with_example(error: StatementError) -> HpsimError:
@@ -90,14 +88,6 @@ def _with_example(error: StatementError) -> HpsimError:
         return error
     example = f'--regime "{unknown[1]}={{overlap: 0, buffers: 1}}"'
     return HpsimError(error.place, error.found, f"{error.allowed}; to define it: {example}")
-
-
-def _relation(text: str) -> str:
-    words = " ".join(text.split())
-    known = {relation.lower(): relation for relation in RELATIONS}
-    if words.lower() not in known:
-        raise HpsimError("--relation", f"{words[:40]!r}", f"one of {', '.join(RELATIONS)}")
-    return known[words.lower()]
 
 
 def _regime(text: str) -> tuple[str, Any]:

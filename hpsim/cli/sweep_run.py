@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,51 +12,40 @@ import click
 from hpsim.cli.announce import announce_compilation
 from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
-from hpsim.cli.options import workers_option
+from hpsim.cli.options import as_flags, workers_option
 from hpsim.cli.sweep import settings_option
 from hpsim.cli.violations import config_command, in_words
 from hpsim.cli.words import counted
-from hpsim.errors import RunFolderError
-from hpsim.sweep.durable import check_is_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hpsim.sweep.run import RunInterrupted, RunReport
     from hpsim.sweep.spec import Sweep
 
 
-def _folder(context: click.Context, option: click.Parameter, text: str | None) -> Path | None:
-    """``--out`` as a path; ``Path`` alone would make ``.`` of nothing, and leave a slash of an address out."""
-    if text is None:
-        return None
-    if not text.strip():
-        raise RunFolderError("--out", "an empty name", "a folder, for example --out results/mine")
-    check_is_folder(text)
-    return Path(text)
-
-
 @click.command()
 @click.argument("file")
-@click.option("--out", callback=_folder, metavar="DIR", help="Run folder [default: results/<name>].")
+@click.option("--out", metavar="DIR", help="Run folder [default: results/<name>].")
 @workers_option
 @settings_option
 @click.option("--fresh", is_flag=True, help="Remove the run that is in the folder and start over.")
 @click.option("--json", "as_json", is_flag=True, help="Print the content of run.json, and the folder.")
-def run(
-    file: str, out: Path | None, workers: int | None, settings: tuple[str, ...], fresh: bool, as_json: bool
-) -> None:
+def run(file: str, out: str | None, workers: int | None, settings: tuple[str, ...], fresh: bool, as_json: bool) -> None:
     """Run the sweep FILE (a path, or the name of a shipped sweep), or resume it.
 
     Exit code 0: every check held; 1: a violation was found; 2: wrong input; 4: finished, but some chunks failed;
     130, 143: stopped by Ctrl-C, by SIGTERM (the same command resumes).
     """
     from hpsim.cli.progress import progress_on_stderr
-    from hpsim.sweep.run import RunInterrupted, run_sweep
+    from hpsim.sweep.run import RunInterrupted, folder_of, run_sweep
     from hpsim.sweep.spec import load_sweep
 
     sweep = load_sweep(file, settings)
     for sentence in sweep.rounding():
         click.echo(f"note: {sentence}", err=True)
-    folder = out or Path("results") / sweep.name
+    with as_flags("out"):
+        folder = folder_of(sweep, out)
     announce_compilation()
     keep_freed_memory()
     try:

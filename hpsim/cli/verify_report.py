@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hpsim import __version__
-from hpsim.cli.statement_words import in_flow_style, point_in_words, sides_in_words
 from hpsim.cli.violations import config_command, in_words, run_command
 from hpsim.cli.words import counted
+from hpsim.conjecture.in_words import in_flow_style, point_in_words, sides_in_words
 from hpsim.regime import NAMES
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from hpsim.conjecture.question import Question, is_drawn, question_of
 from hpsim.conjecture.replay import Replay, replay
 from hpsim.conjecture.search import DRAWS, SearchResult, search
 from hpsim.conjecture.shrink import shrink
-from hpsim.conjecture.solver import stoppable_solver
 from hpsim.errors import HpsimError
 from hpsim.processors import Abandoned, threads
 from hpsim.sweep.executors import Interrupted, run_all
@@ -280,8 +279,7 @@ class _Decider:
 
         stages, microbatches = BOUNDS_DRAWN if is_drawn(claim) else BOUNDS
         try:
-            with stoppable_solver():
-                return prove(claim, seconds=self.seconds, stages=stages, microbatches=microbatches)
+            return prove(claim, seconds=self.seconds, stages=stages, microbatches=microbatches)
         except KeyboardInterrupt:  # the signal has been noted by now
             raise Abandoned from None
 

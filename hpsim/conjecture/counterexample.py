@@ -158,7 +158,7 @@ def as_data(counterexample: Counterexample) -> dict[str, Any]:
     given: dict[str, Any] = {"relation": question.relation} if question.relation is not None else {}
     used = {name: regime for name, regime in question.regimes.items() if name in question.statement.regimes}
     if used:
-        given["regimes"] = {name: _knobs(regime) for name, regime in used.items()}
+        given["regimes"] = {name: knobs_of(regime) for name, regime in used.items()}
     if given:
         data["given"] = given
     data["example"] = example_data(question.pipelines, example)
@@ -197,7 +197,7 @@ def _plain(value: Fraction) -> int | str:
     return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
-def _knobs(regime: Regime) -> dict[str, Any]:
+def knobs_of(regime: Regime) -> dict[str, Any]:
     """The knobs that are not as in ``Regime()``."""
     if not regime.communication:
         return {"like": "free"} | {

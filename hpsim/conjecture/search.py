@@ -6,12 +6,16 @@ counterexample counts, so that the result does not depend on the number of threa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from hpsim.claims.catalogue import Claim
+from hpsim.claims.catalogue import Claim, catalogue
 from hpsim.claims.tree import Statement
 from hpsim.conjecture.ask_solver import ask_the_solver
+from hpsim.conjecture.asked import asked_claim
 from hpsim.conjecture.example import Example
 from hpsim.conjecture.hunt import every_small_system, targeted
 from hpsim.conjecture.probe import Findings, look
@@ -21,8 +25,9 @@ from hpsim.conjecture.shrink import shrink
 from hpsim.conjecture.space import Space, default_space, points, space_of
 from hpsim.errors import HpsimError
 from hpsim.processors import threads
+from hpsim.regime import Regime
 from hpsim.sweep.executors import run_all
-from hpsim.sweep.spec import Sweep
+from hpsim.sweep.spec import Sweep, sweep_of
 
 __all__ = ["BUDGET", "Progress", "SearchResult", "search"]
 
@@ -36,11 +41,13 @@ SOLVER_FROM = 1_000_000  # a smaller budget is for a quick look, which the solve
 
 
 def search(
-    asked: Claim | Statement | Question,
+    asked: str | Claim | Statement | Question,
     *,
+    regime: Mapping[str, Regime | Mapping[str, Any]] | None = None,
+    relation: str | None = None,
     budget: int | None = None,
     seed: int = 0,
-    sweep: Sweep | None = None,
+    sweep: Sweep | str | Path | Mapping[str, Any] | None = None,
     workers: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> SearchResult:
@@ -48,14 +55,19 @@ def search(
 
     Parameters
     ----------
-    asked : Claim, Statement or Question
-        What to refute.
+    asked : str, Claim, Statement or Question
+        What to refute: a statement as text, the id of a claim, or one that was read before.
+    regime : mapping of str to Regime or mapping, optional
+        What regimes that a text names mean: a :class:`~hpsim.regime.Regime`, or knobs as in a sweep file.
+    relation : str, optional
+        How pipelines A and B of a text are related: ``same S``, ``permutation``, ``same tau``, ``same d``.
     budget : int, optional
         Points to look at; default :data:`BUDGET`, or all points of ``sweep``.
     seed : int
         The same seed gives the same result.
-    sweep : Sweep, optional
-        Where to look instead of the default space; then nothing is tried beyond it, except while shrinking.
+    sweep : Sweep, path, name or mapping, optional
+        Where to look instead of the default space; then nothing is tried beyond it, except while shrinking. A text may
+        name the regimes of the sweep.
     workers : int, optional
         Threads; by default as many as this process has CPUs. The result does not depend on it.
     on_progress : callable, optional
@@ -67,13 +79,33 @@ def search(
         When an argument makes no sense, or the sweep does not draw what the statement needs.
     hpsim.sweep.executors.Interrupted
         After SIGINT or SIGTERM.
+
+    Examples
+    --------
+    >>> search("T_rendezvous <= T_blocking", budget=100_000)
+    <SearchResult: refuted by tau = [1, 2]   d = [1]   M = 2: T_rendezvous = 7 > T_blocking = 6>
     """
     n_threads = threads(workers)
+    sweep = None if sweep is None else sweep_of(sweep)
+    if not isinstance(asked, Statement | Question):
+        asked = asked_claim(asked, regime, relation, None if sweep is None else sweep.knob_regimes)
+        _check_drawn(asked, sweep)
     checked = _checked(budget, seed, sweep)
     questions = [question_of(asked, seed, k) for k in range(DRAWS if is_drawn(asked) else 1)]
     space = default_space(questions[0], seed) if sweep is None else space_of(sweep, questions[0])
     hunt = _Hunt(questions, space, checked, seed, n_threads, on_progress or (lambda progress: None))
-    return hunt.run(beyond=sweep is None)
+    result = hunt.run(beyond=sweep is None)
+    return replace(result, claim=asked.id if isinstance(asked, Claim) and asked.id in catalogue() else None)
+
+
+def _check_drawn(claim: Claim, sweep: Sweep | None) -> None:
+    """Refuse the regimes of a sweep whose counts are drawn: a search asks about one setting of them at a time."""
+    for name in claim.parsed.regimes if sweep is not None else ():
+        regime = claim.given.regimes.get(name)
+        if regime is not None and regime.draws and sweep is not None and sweep.knob_regimes.get(name) == regime:
+            found = f"its regime {name} draws {' and '.join(draw.knob for draw in regime.draws)} for each configuration"
+            allowed = "fixed counts; or the statement among the claims of the sweep, and hpsim sweep run"
+            raise HpsimError("sweep", found, allowed)
 
 
 def _checked(budget: int | None, seed: int, sweep: Sweep | None) -> int:
@@ -134,6 +166,7 @@ class _Hunt:
             self.tally.doubtful,
             self.margin,
             tuple(self.shown),
+            self.seed,
         )
 
     def _tell(self, phase: str | None = None) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from hpsim.conjecture.counterexample import Counterexample, save_counterexample
 from hpsim.conjecture.example import Example
+from hpsim.conjecture.in_words import point_in_words, sides_in_words
 from hpsim.conjecture.question import Question
+from hpsim.errors import HpsimError
 
 PHASES = ("random", "targeted", "small systems", "solver", "shrinking")
 
@@ -56,6 +60,10 @@ class SearchResult:
         How near the statement came to failing, relative to the sides compared.
     shown : tuple of (stages, M)
         Where the solver showed that there is no counterexample, whatever the times.
+    seed : int
+        Seed of the random numbers.
+    claim : str or None
+        The id of the claim that was asked about, where the catalogue has it.
     """
 
     question: Question
@@ -68,6 +76,32 @@ class SearchResult:
     doubtful: int
     margin: float | None
     shown: tuple[tuple[tuple[int, ...], int], ...] = ()
+    seed: int = 0
+    claim: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<SearchResult: {self._outcome()}>"
+
+    def _outcome(self) -> str:
+        if self.example is not None:
+            sides = sides_in_words(self.question.decide(self.example))
+            return f"refuted by {point_in_words(self.question.pipelines, self.example)}{sides and f': {sides}'}"
+        return f"held on {self.decided:,} points" if self.decided else f"nothing said at any of {self.points:,} points"
+
+    def save(self, path: str | Path) -> None:
+        """Write the counterexample to a file, for ``hpsim replay``.
+
+        Raises
+        ------
+        HpsimError
+            When there is none, or the file cannot be written.
+        """
+        if self.example is None or self.found is None:
+            raise HpsimError("save", "no counterexample", "the result of a search that refutes its statement")
+        stages = " and ".join(str(times.S) for times in self.found.pipelines)
+        points = f"{self.points:,} point{'' if self.points == 1 else 's'}"
+        note = f"found by hpsim search (seed {self.seed}) after {points}, shrunk from S={stages} M={self.found.M}"
+        save_counterexample(Path(path), Counterexample(self.question, self.example, (), self.claim, note))
 
     @property
     def decided(self) -> int:

@@ -2,13 +2,16 @@
 
 The code is kept by :mod:`hpsim.kernels._code_files` in the folders where Numba would look: that which NUMBA_CACHE_DIR
 names, the one beside the source (read-only where root has compiled for all), that of the user. What cannot be used is
-compiled again. Trouble with it is one warning per process, never a failure.
+compiled again. Trouble with it is one warning per process, never a failure. The first compilation is
+announced.
 """
 
 from __future__ import annotations
 
 import inspect
+import logging
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -43,18 +46,30 @@ def kernel(function: F) -> F:
     return compiled
 
 
-def on_first_compilation(announce: Callable[[], None]) -> None:
-    """Call ``announce`` once, when a kernel is really compiled in this process and not read from the cache."""
+class _FirstCompilation(event.Listener):
+    """Tells once a process that a kernel is really compiled, not read from the disk; ours, not one of the user's."""
 
-    class Listener(event.Listener):
-        def on_start(self, _event: event.Event) -> None:
+    def on_start(self, _event: event.Event) -> None:
+        dispatcher = (_event.data or {}).get("dispatcher")
+        if getattr(getattr(dispatcher, "py_func", None), "__module__", "").startswith("hpsim.kernels."):
             event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
-            announce()
+            announce(dispatcher.stats.cache_path)  # type: ignore[union-attr]
 
-        def on_end(self, _event: event.Event) -> None:
-            pass
+    def on_end(self, _event: event.Event) -> None:
+        pass
 
-    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
+
+event.register("numba:compile", _FirstCompilation())  # type: ignore[no-untyped-call]
+
+
+def announce(folder: str | None) -> None:
+    """Say that kernels are compiled: a line on stderr where it is a terminal, elsewhere to the logger ``hpsim``."""
+    kept = f"the code is kept in {folder}, so this happens once" if folder else "there is no folder to keep the code in"
+    told = f"compiling the simulation kernels for this processor, up to half a minute; {kept}"
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(told, file=sys.stderr)
+    else:
+        logging.getLogger("hpsim").info(told)
 
 
 class _Named:

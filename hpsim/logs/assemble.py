@@ -107,7 +107,7 @@ def assemble(
     points = {
         "T_free": pipeline.free(M),
         "T_async": pipeline.async_(M),
-        "T_block": pipeline.block(M),
+        "T_block": pipeline.blocking(M),
         "T_gpipe": pipeline.gpipe(M),
     }
     resampled = {

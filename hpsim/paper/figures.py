@@ -115,11 +115,13 @@ def band(ax: Axes | None = None) -> Axes:
         look = style.REGIME[regime]
         ax.plot(M, line, color=look["color"], linestyle=look["linestyle"], **_LINE)
         ax.plot(marks, simulate([TAU], [d], M=marks, regime=regime)[0], look["marker"], color=look["color"], **_MARKS)
-    ax.annotate("blocking", (13.5, p.block(14) + 3), ha="right", va="bottom", color=style.REGIME["blocking"]["color"])
+    ax.annotate(
+        "blocking", (13.5, p.blocking(14) + 3), ha="right", va="bottom", color=style.REGIME["blocking"]["color"]
+    )
     ax.annotate("asynchronous", (14.5, p.async_(14) - 3), ha="left", va="top", color=style.REGIME["async"]["color"])
     ax.annotate(
         "overlap gain\n$(M-1)(\\sigma_{\\max}-\\tau_{\\max})$",
-        (12.5, (p.async_(12) + p.block(13)) / 2),
+        (12.5, (p.async_(12) + p.blocking(13)) / 2),
         (12.5, 42),
         arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 0},
         ha="center",

@@ -32,7 +32,7 @@ def check_is_folder(name: str) -> None:
         Before anything is written.
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name):
-        raise RunFolderError("--out", f"the address {name[:60]!r}", "a folder of this machine, such as results/mine")
+        raise RunFolderError("out", f"the address {name[:60]!r}", "a folder of this machine, such as results/mine")
     check_is_text(Path(name))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -14,11 +15,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hpsim.errors import HpsimError, RunFolderError
+from hpsim.errors import HpsimError, RunFolderError, SweepFileError
 from hpsim.processors import threads
+from hpsim.sweep.durable import check_is_folder
 from hpsim.sweep.executors import Interrupted, run_all
 from hpsim.sweep.store import RunFolder
 from hpsim.sweep.totals import Totals
+from hpsim.vectors import in_short
 
 if TYPE_CHECKING:
     from hpsim.sweep.spec import Sweep
@@ -95,6 +98,12 @@ class RunReport:
     failures: list[FailedChunk]
     violations: list[dict[str, Any]]
 
+    def __repr__(self) -> str:
+        counts = {name: getattr(self.totals, name) for name in ("configs", "points", "violations")}
+        failed = f", {self.parts_failed:,} parts failed" if self.parts_failed else ""
+        told = "{configs:,} configurations, {points:,} points, {violations:,} violations".format(**counts)
+        return f"<RunReport: {told}{failed}, in {self.folder}>"
+
 
 class RunInterrupted(KeyboardInterrupt):
     """A run that SIGINT or SIGTERM stopped in good order; the same run again resumes.
@@ -114,10 +123,11 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 def run_sweep(
-    sweep: Sweep,
-    out: Path,
+    sweep: Sweep | str | Path | Mapping[str, Any],
+    out: str | Path | None = None,
     *,
     workers: int | None = None,
+    set: Sequence[str] | Mapping[str, Any] = (),
     fresh: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RunReport:
@@ -125,13 +135,16 @@ def run_sweep(
 
     Parameters
     ----------
-    sweep : Sweep
-        The sweep.
-    out : Path
-        The run folder (see ``results/README.md``): new, empty, or with an unfinished or finished run of the same sweep.
+    sweep : path, name, mapping or Sweep
+        A sweep file or the bare name of a shipped one, the content of such a file as plain data, or one that was read.
+    out : path, optional
+        The run folder (see ``results/README.md``): new, empty, or with an unfinished or finished run of the same sweep;
+        by default ``results/<name of the sweep>``.
     workers : int, optional
         Threads that compute; by default as many as this process has CPUs. As many others bring to the disk what is
         computed. The result does not depend on it.
+    set : sequence of ``"key=value"``, or mapping
+        Keys that beat those of the file, for example ``{"configs": 100}``.
     fresh : bool
         Remove the run that is in ``out`` first, of whatever sweep.
     on_progress : callable, optional
@@ -140,14 +153,22 @@ def run_sweep(
     Raises
     ------
     HpsimError
-        When ``workers`` is below 1, or (RunFolderError) the folder cannot be used or loses parts while running.
+        When ``workers`` is below 1, the sweep makes no sense (SweepFileError), or the folder cannot be used or loses
+        parts while running (RunFolderError).
     RunInterrupted
         After SIGINT or SIGTERM, when the running chunks are finished.
+
+    Examples
+    --------
+    >>> run_sweep("paper_fuzz", "results/small", set={"configs": 100})
+    <RunReport: 100 configurations, 800 points, 0 violations, in results/small>
     """
     from hpsim.sweep.chunk import run_chunk
+    from hpsim.sweep.spec import sweep_of
 
     n_threads = threads(workers)
-    with RunFolder.open(out, sweep, fresh=fresh) as folder, _on_the_disk(n_threads) as disk:
+    sweep = sweep_of(sweep, _settings(set))
+    with RunFolder.open(folder_of(sweep, out), sweep, fresh=fresh) as folder, _on_the_disk(n_threads) as disk:
 
         def compute(index: int) -> _Part:
             totals = folder.finished(index)
@@ -174,6 +195,34 @@ def run_sweep(
         finally:
             session.end()
         return session.report()
+
+
+def folder_of(sweep: Sweep, out: str | Path | None) -> Path:
+    """The run folder: ``out``, or by default ``results/<name of the sweep>``.
+
+    Raises
+    ------
+    RunFolderError
+        When ``out`` is empty, or an address elsewhere.
+    """
+    if out is None:
+        return Path("results") / sweep.name
+    if not isinstance(out, str | Path):
+        raise RunFolderError("out", in_short(out), "a folder, for example results/mine")
+    if not str(out).strip():
+        raise RunFolderError("out", "an empty name", "a folder, for example results/mine")
+    check_is_folder(str(out))
+    return Path(out)
+
+
+def _settings(given: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    """``key=value`` for each key; values in YAML, of which JSON is a part."""
+    if isinstance(given, Mapping):
+        return [f"{key}={json.dumps(value, default=str)}" for key, value in given.items()]
+    settings = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(setting, str) for setting in settings):
+        raise SweepFileError("set", in_short(given), 'a mapping such as {"configs": 100}, or ["configs=100"]')
+    return settings
 
 
 @contextmanager

@@ -308,6 +308,29 @@ def make_sweep(data: Mapping[str, Any], name: str = "sweep") -> Sweep:
     return _sweep(Document(name, dict(data), {(): 1}), Path(), name)
 
 
+def sweep_of(given: Sweep | str | Path | Mapping[str, Any], settings: Sequence[str] = ()) -> Sweep:
+    """A sweep as a caller gives it: one that was read before, a path or bare name, or plain data.
+
+    ``settings`` as in :func:`load_sweep`; a sweep that was read before takes none.
+
+    Raises
+    ------
+    SweepFileError
+        As :func:`load_sweep`.
+    """
+    if isinstance(given, str | Path):
+        return load_sweep(given, settings)
+    if isinstance(given, Mapping):
+        return _sweep(with_settings(Document("sweep", dict(given), {(): 1}), settings), Path(), "sweep")
+    if settings:
+        raise SweepFileError("set", f"{', '.join(settings)[:60]} beside a sweep that was read", "a file, or plain data")
+    if not hasattr(given, "n_chunks"):
+        raise SweepFileError(
+            "sweep", f"found {shown(given)}", "a path, the name of a shipped sweep, a mapping or a Sweep"
+        )
+    return given
+
+
 def _sweep(document: Document, folder: Path, stem: str) -> Sweep:
     data: dict[str, Any] = {"name": safe_name(stem)} | document.data
     if isinstance(data.get("pipelines"), str):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hpsim.conjecture.counterexample import Counterexample
+from hpsim.conjecture.in_words import point_in_words, sides_in_words
 from hpsim.conjecture.prove.smt import Lemma, exported
 
 Status = Literal["proved", "refuted", "undecided"]
@@ -50,6 +51,18 @@ class Verdict:
     counterexample: Counterexample | None = None
     reason: str = ""
     seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {self.status} {self._outcome()}>"
+
+    def _outcome(self) -> str:
+        if self.counterexample is not None:
+            question, example = self.counterexample.question, self.counterexample.example
+            sides = sides_in_words(question.decide(example))
+            return f"by {point_in_words(question.pipelines, example)}{sides and f': {sides}'}"
+        if self.status != "proved":
+            return f"({self.reason})"
+        return f"for {self.bounds}: {self.method} ({len(self.lemmas)} lemma{'' if len(self.lemmas) == 1 else 's'})"
 
     @property
     def bounds(self) -> str:
