@@ -14,9 +14,11 @@ from contextlib import suppress
 import pytest
 from click.testing import CliRunner
 from request_logs import requests, write_csv, write_json_lines
+from rich.cells import cell_len
 
 from hpsim.cli import cli, main
 from hpsim.cli.log_table import report, time_text
+from hpsim.cli.page import UNLIMITED, Column, fitted, page_console, page_text
 from hpsim.errors import HpsimError
 from hpsim.logs import assemble, read_log, summarize
 
@@ -164,6 +166,35 @@ def test_no_number_is_cut_or_wrapped(path, width):
     for group in summary.groups:
         low, high = (time_text(end) for end in (group.mean.low, group.mean.high))
         assert f"{low}…{high}" in narrow
+
+
+def drawn(columns, width):
+    console = page_console(UNLIMITED, width)
+    with console.capture() as capture:
+        console.print(fitted(columns, width))
+    return [line for line in page_text(capture).splitlines() if line]
+
+
+def test_a_table_narrows_its_words_first_and_then_its_records_stand_below_one_another():
+    """Side by side while numbers and longest words fit, to the column; else a block a row, empty cells left out."""
+    columns = [
+        Column("name", ["a long name", "宽宽"], words=True),
+        Column("time\nin s", ["1,234.5678", ""]),
+        Column("share", ["12.5 %\n10…15", "7 %"]),
+    ]
+    least = 2 + len("name") + 3 + len("1,234.5678") + 3 + len("12.5 %")
+    for width in (UNLIMITED, 40, least):
+        lines = drawn(columns, width)
+        assert max(map(cell_len, lines)) <= width
+        assert any("1,234.5678   12.5 %" in line for line in lines)
+        assert any("a long name" in line for line in lines) == (width > least)
+    assert drawn(columns, least - 1) == [
+        "name       a long name",
+        "time in s  1,234.5678",
+        "share      12.5 %   10…15",
+        "name       宽宽",
+        "share      7 %",
+    ]
 
 
 def test_a_terminal_of_80_columns():
