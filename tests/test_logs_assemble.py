@@ -54,6 +54,28 @@ def test_the_order_of_hosts_is_the_order_of_stages(paper_like):
     assert made.full_bias.value == pytest.approx(2.9 - 1.13 - 0.1)
 
 
+@pytest.mark.parametrize(
+    ("unit", "d", "expected"),
+    [
+        ("ms", ["4", "6"], (4, 6)),
+        ("ms", [4, "0.006 s"], (4, 6)),
+        ("s", ["4", "6 ms"], (4, Fraction(6, 1000))),
+        ("us", ["4 ms", 0.5], (4000, Fraction(1, 2))),
+    ],
+)
+def test_transfers_are_in_the_unit_of_the_log_or_in_their_own(tmp_path, unit, d, expected):
+    """A bare number is in the log's unit, as the service times are; throughputs are per second."""
+    rows = [{"host": host, "model": "m", "duration_s": 31, "queue_wait_s": 0} for host in "abc"]
+    log = read_log(write_json_lines(tmp_path / "log", rows), unit=unit)
+    made = assemble(log, ["a", "b", "c"], d=d, M=2)
+    assert (made.pipeline.tau, made.pipeline.d, made.unit) == ((31, 31, 31), expected, unit)
+    assert made.makespans["T_async"].value == pytest.approx(4 * 31 + float(sum(expected)))
+    per_second = {"s": 1, "ms": 1000, "us": 10**6}[unit] / 31
+    rates, word = made.throughputs()
+    assert (rates["async"], word) == (pytest.approx(per_second), "/s")
+    assert rates["blocking"] == pytest.approx(per_second * 31 / (31 + float(max(expected))))
+
+
 def test_quantiles(paper_like):
     """Any quantile of the service times can be taken: here the median and the maximum."""
     hosts = ["5090", "3090-97"]
@@ -125,7 +147,9 @@ def test_the_model_may_be_named(mixed):
         (["gpu-a"], {"quantile": 1.5}, "quantile: 1.5"),
         (["gpu-a"], {"quantile": float("nan")}, "quantile: nan"),
         (["gpu-a"], {"d": [1]}, "1 values for 1 stages"),
-        (["gpu-a", "gpu-b"], {"model": "x", "d": ["-1"]}, "'-1' is negative"),
+        (["gpu-a", "gpu-b"], {"model": "x", "d": ["-1"]}, "-1 is negative"),
+        (["gpu-a", "gpu-b"], {"model": "x", "d": ["4 parsec"]}, "d[0]: the unit 'parsec'"),
+        (["gpu-a", "gpu-b"], {"model": "x", "d": ["-4 ms"]}, "is negative"),
         (["gpu-a", "gpu-b"], {"model": "x", "d": [float("inf")]}, "not a finite number"),
         (["gpu-a"], {"M": 0}, "M: 0"),
     ],

@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import tracemalloc
+import zlib
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +22,7 @@ from request_logs import FIELDS, gzipped, requests, write_csv, write_json_lines,
 from hpsim.errors import HpsimError
 from hpsim.logs import LogError, read_log
 from hpsim.logs.clean import REASONS
+from hpsim.logs.source import MOST_REQUESTS
 
 HOSTS = {"a": (1.1, 40), "b, c": (2.9, 25), "d": (0.3, 10)}
 
@@ -99,7 +103,12 @@ def test_json_keys_may_come_and_go(tmp_path):
         ({"duration_s": ""}, "duration_s", "missing"),
         ({"duration_s": "N/A"}, "duration_s", "missing"),
         ({"duration_s": "1,5"}, "duration_s", "text"),
-        ({"duration_s": "1.5 s"}, "duration_s", "text"),
+        ({"duration_s": "1.5 parsec"}, "duration_s", "text"),
+        ({"duration_s": "s"}, "duration_s", "text"),
+        ({"duration_s": "1m30s"}, "duration_s", "text"),
+        ({"duration_s": "1e400 s"}, "duration_s", "not finite"),
+        ({"duration_s": "-5 ms"}, "duration_s", "negative"),
+        ({"duration_s": "1e10 h"}, "duration_s", "too large"),
         ({"duration_s": "0x10"}, "duration_s", "text"),
         ({"duration_s": "１"}, "duration_s", "text"),
         ({"duration_s": "1_000"}, "duration_s", "text"),
@@ -136,7 +145,9 @@ def test_a_request_that_cannot_be_used_is_dropped_and_told(tmp_path, changes, co
 def test_every_reason_has_a_case():
     """The cases above name every reason that there is."""
     marks = test_a_request_that_cannot_be_used_is_dropped_and_told.pytestmark
-    cases = {(column, reason) for _, column, reason in marks[0].args[1]}
+    cases = {(column, reason) for _, column, reason in marks[0].args[1]} | {
+        ("row", reason) for *_, reason in ROWS if reason
+    }
     never = {("queue_wait_s", "missing"), ("total_s", "missing")}  # then it is computed
     assert cases == set(REASONS) - never
 
@@ -191,14 +202,274 @@ def test_tolerance_of_clock_skew(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("unit", "seconds"), [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0), ("h", 3600.0)]
+    ("unit", "seconds"), [("ns", "1e-9"), ("us", "1e-6"), ("ms", "1e-3"), ("s", 1), ("min", 60), ("h", 3600)]
 )
 def test_units(tmp_path, unit, seconds):
-    """Times in any unit become seconds."""
-    rows = [one_row(duration_s="1500", queue_wait_s="30", total_s="1530")]
+    """Bare numbers stay as they are, whatever the unit; a time with a unit of its own is converted into it."""
+    rows = [one_row(duration_s="1500.1", queue_wait_s="30", total_s=f"{1530.1 * float(seconds)} s")]
+    rows.append(one_row(id="2", duration_s="1h", queue_wait_s="1e3 ms", total_s="3601s"))
     log = read_log(write_csv(tmp_path / "log.csv", rows), unit=unit)
-    assert log.requests[0].duration[0] == pytest.approx(1500 * seconds, rel=1e-15)
-    assert log.requests[0].wait[0] == pytest.approx(30 * seconds, rel=1e-15)
+    found = {(duration, wait) for duration, wait in zip(log.requests[0].duration, log.requests[0].wait, strict=True)}
+    assert found == {(1500.1, 30.0), (float(3600 / Fraction(seconds)), float(1 / Fraction(seconds)))}
+    assert log.unit == unit
+
+
+@pytest.mark.parametrize(
+    ("unit", "tolerance", "allowed"),
+    [("ms", None, 10), ("s", None, 0.01), ("ms", 25, 25), ("ms", "0.025 s", 25), ("s", "20 ms", 0.02), ("us", "7", 7)],
+)
+def test_the_tolerance_is_in_the_unit_of_the_log_or_in_its_own(tmp_path, unit, tolerance, allowed):
+    """10 ms by default; a total that is just within it is kept, one just beyond it is clock skew."""
+    totals = (1000 + allowed * 0.999, 1000 + allowed * 1.001)
+    rows = [
+        one_row(id=str(n), duration_s="990", queue_wait_s="10", total_s=repr(total)) for n, total in enumerate(totals)
+    ]
+    given = {} if tolerance is None else {"tolerance": tolerance}
+    log = read_log(write_csv(tmp_path / "log.csv", rows), unit=unit, **given)
+    assert reasons(log) == {("total_s", "clock skew"): 1}
+    assert log.tolerance == allowed
+
+
+def test_every_row_counts_for_the_columns(tmp_path):
+    """A key that first occurs after tens of thousands of rows is found, also one that every request needs."""
+    early = [{"host": "a", "model": "m", "duration_s": 1, "queue_wait_s": 0}] * 40_000
+    late = {"host": "a", "model": "m", "duration_s": 1, "total_s": 0.5, "id": "x"}
+    log = read_log(write_json_lines(tmp_path / "log", [*early, late, late | {"total_s": 2}, late | {"total_s": 3}]))
+    assert (log.read, log.kept) == (40_003, 40_001)
+    assert reasons(log) == {("total_s", "below duration_s"): 1, ("id", "duplicate"): 1}
+    assert log.hints == ()
+    unnamed = [{"note": "warming up"}] * 40_000
+    log = read_log(write_json_lines(tmp_path / "late", [*unnamed, early[0]]))
+    assert (log.kept, reasons(log)) == (1, {("host", "missing"): 40_000})
+
+
+@pytest.mark.parametrize("write", [write_json_lines, write_csv])
+def test_a_key_may_change_its_type(tmp_path, write):
+    """Null, integers, floats and text in one column, in batches far apart: each value is read by itself."""
+    base = {"host": "a", "model": "m", "queue_wait_s": 0}
+    values = [None, *[1] * 35_000, *[1.5] * 35_000, "2.5", "soon", "3 s", 10**30, True]
+    log = read_log(write(tmp_path / "log", [{**base, "duration_s": value} for value in values]))
+    counts = Counter(log.requests[0].duration.tolist())
+    assert counts == {1.0: 35_000, 1.5: 35_000, 2.5: 1, 3.0: 1}
+    assert reasons(log) == {
+        ("duration_s", "missing"): 1,
+        ("duration_s", "text"): 2,
+        ("duration_s", "too large"): 1,
+    }
+
+
+CSV_HEAD = b"host,model,duration_s,queue_wait_s\n"
+CSV_ROW = b"a,m,1,0\n"
+JSON_ROW = b'{"host": "a", "model": "m", "duration_s": 1, "queue_wait_s": 0}\n'
+ROWS = [  # before, the malformed row, after, what is told of it
+    (CSV_HEAD + CSV_ROW, b"b,m,2.", b"", "3 of 4: b,m,2.", "with too few fields"),
+    (CSV_HEAD + CSV_ROW, b"b,m\n", CSV_ROW, "2 of 4: b,m", "with too few fields"),
+    (CSV_HEAD + CSV_ROW, b'"b\n\nc",m\n', CSV_ROW, "2 of 4", "with too few fields"),
+    (CSV_HEAD + CSV_ROW, b'b,m,1,"0', b"", "", None),
+    (CSV_HEAD + CSV_ROW, b"b,m,2,0,9\n", CSV_ROW, "5 of 4: b,m,2,0,9", "with too many fields"),
+    (CSV_HEAD + CSV_ROW, b"b\xff,m,2,0\n", CSV_ROW, "b\N{REPLACEMENT CHARACTER}", "not UTF-8"),
+    (JSON_ROW, b'{"host": "a", "model": "m", "dura', b"", '{"host": "a", "model": "m", "dura', "not JSON"),
+    (JSON_ROW, b"ERROR out of memory\n", JSON_ROW, "ERROR out of memory", "not JSON"),
+    (JSON_ROW, b'{"host": "\xff"}\n', JSON_ROW, '{"host":', "not JSON"),
+    (JSON_ROW, b"3\n", JSON_ROW, "3", "no JSON object"),
+    (JSON_ROW, b'{"host": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", JSON_ROW, '{"host": [[', "nested too deeply"),
+    (CSV_HEAD + CSV_ROW, b"b,m,2.75,1", b"CUT", "the gzipped data end in it", "cut off"),
+    (JSON_ROW, JSON_ROW[:40], b"CUT", "the gzipped data end in it", "cut off"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(ROWS)))
+def test_a_malformed_row_is_dropped_and_told(tmp_path, case):
+    """Half written, with fields too few or too many, or no JSON: counted with the reason; the rows around it stay."""
+    before, row, after, found, reason = ROWS[case]
+    path = tmp_path / "log"
+    if after == b"CUT":
+        packer = zlib.compressobj(wbits=31)
+        path.write_bytes(packer.compress(before + row) + packer.flush(zlib.Z_SYNC_FLUSH))
+    else:
+        path.write_bytes(before + row + after)
+    log = read_log(path)
+    good = 1 + (after in (CSV_ROW, JSON_ROW))
+    assert (log.read, log.kept) == (good + 1, good + (reason is None))
+    assert reasons(log) == ({} if reason is None else {("row", reason): 1})
+    for drop in log.dropped:
+        assert drop.place == f"{path}, row 2"
+        assert found in drop.found
+        assert len(drop.found) <= 60
+    assert any("cut off after row 2; the rest is lost" in hint for hint in log.hints) == (reason == "cut off")
+
+
+def test_malformed_rows_keep_their_places(tmp_path, rng):
+    """Malformed rows among thousands of good ones: the good ones are all read, and the rows told are right."""
+    lines, kept, first = [], [], {}
+    for row in range(1, 30_001):
+        kind = rng.choice(["good"] * 5 + ["with too few fields", "with too many fields", "text"])
+        first.setdefault(kind, row)
+        kept += [float(row)] * (kind == "good")
+        line = {"with too few fields": "a,m,1", "with too many fields": "a,m,1,0,,", "text": "a,m,x,0"}
+        lines.append(line.get(kind, f"a,m,{row},0") + " " * rng.randrange(600) + "\n" * rng.choice([1, 1, 2]))
+    (tmp_path / "log.csv").write_text(CSV_HEAD.decode() + "".join(lines))  # several blocks of 4 MiB
+    log = read_log(tmp_path / "log.csv")
+    assert log.requests[0].duration.tolist() == kept
+    assert log.read == 30_000 == log.kept + sum(drop.count for drop in log.dropped)
+    assert {drop.reason: int(drop.place.split()[-1]) for drop in log.dropped} == {
+        kind: row for kind, row in first.items() if kind != "good"
+    }
+
+
+def test_a_file_of_something_else_is_left_early(tmp_path):
+    """Where most of very many rows are malformed the file is refused, before all of it was looked at."""
+    (tmp_path / "a").write_bytes(CSV_HEAD + CSV_ROW + b"x\n" * 400_000)
+    (tmp_path / "b").write_bytes(JSON_ROW + b"x\n" * 400_000)
+    for name, reason in (("a", "with too few fields"), ("b", "not JSON")):
+        with pytest.raises(LogError, match=f"100,001 of 100,002 rows are malformed, the last of them {reason}"):
+            read_log(tmp_path / name)
+
+
+def bomb(path, head, unit, size):
+    """``head``, and then ``unit`` over and over, gzipped."""
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(head)
+        for _ in range(size // len(unit)):
+            file.write(unit)
+    return path
+
+
+MIB = b"x" * 2**20
+
+
+@pytest.mark.parametrize(
+    ("head", "unit", "message"),
+    [
+        (b'{"host": "a", "model": "', MIB, "row 1: no end within 4 MiB"),
+        (JSON_ROW + b'{"host": "a", "model": "', MIB, "row 2: no end within 4 MiB"),
+        (JSON_ROW, b"\n" * 2**20, "expand more than 200-fold"),
+        (b"host,", MIB, "header: no end within 1 MiB"),
+        (CSV_HEAD + CSV_ROW + b"a,m,", MIB, "below row 1: no end within 4 MiB"),
+        (CSV_HEAD + CSV_ROW + b'a,m,"', b"x,\n" * 2**18, "below row 1: no end within 4 MiB"),
+        (CSV_HEAD, b"\n" * 2**20, "expand more than 200-fold"),
+        (b"", b" " * 2**20, "nothing but blanks in the first 64 KiB"),
+        (b"PAR1", MIB, "expand more than 200-fold"),
+    ],
+)
+def test_what_has_no_end_is_refused_with_the_limit(tmp_path, head, unit, message):
+    """Of 160 MiB out of less than 1 MiB only a part is unpacked, and little of it held."""
+    path = bomb(tmp_path / "log.gz", head, unit, 160 * 2**20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(LogError, match=message):
+            read_log(path)
+        assert tracemalloc.get_traced_memory()[1] < 120 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_very_many_columns(tmp_path):
+    """A header of 100,000 columns is refused with the limit; an object of 100,000 keys is searched for those of use."""
+    names = ",".join(f"c{n}" for n in range(100_000))
+    (tmp_path / "a").write_text(f"host,model,duration_s,total_s,{names}\n")
+    with pytest.raises(LogError, match="header: 100,004 columns; at most 10,000"):
+        read_log(tmp_path / "a")
+    keys = {f"c{n}": n for n in range(100_000)}
+    (tmp_path / "b").write_text(json.dumps(keys | json.loads(JSON_ROW)) + "\n")
+    assert read_log(tmp_path / "b").kept == 1
+    (tmp_path / "c").write_text(json.dumps(keys) + "\n")
+    with pytest.raises(LogError, match="no column host"):
+        read_log(tmp_path / "c")
+
+
+def test_a_quote_that_swallows_the_rest(tmp_path):
+    """A quote that stays open to the end would hide every row behind it, in any column: refused, with its row."""
+    for text in (b'a,"m,1,0\n', b'a,m,1,"0\n'):
+        (tmp_path / "log").write_bytes(CSV_HEAD + CSV_ROW + text + CSV_ROW * 9)
+        with pytest.raises(LogError, match=r"row 2: a quote that is not closed"):
+            read_log(tmp_path / "log")
+    (tmp_path / "log").write_bytes(CSV_HEAD + CSV_ROW + b'a,m,1,"0\n"\n')
+    assert read_log(tmp_path / "log").kept == 2
+
+
+def test_gzip_cut_anywhere(tmp_path, rng):
+    """Cut off at any byte, a gzipped log is its first rows or is refused in words; none is invented."""
+    rows = [one_row(id=str(n), duration_s=str(n), total_s="") for n in range(1, 300)]
+    for path in (write_csv(tmp_path / "a", rows), write_json_lines(tmp_path / "b", rows)):
+        packed = gzip.compress(path.read_bytes())
+        read = []
+        for length in sorted(rng.sample(range(20, len(packed)), 40)):
+            path.write_bytes(packed[:length])
+            try:
+                log = read_log(path)
+            except LogError:
+                continue
+            assert log.requests[0].duration.tolist() == [float(n) for n in range(1, log.kept + 1)]
+            assert log.read - log.kept == sum(drop.count for drop in log.dropped) <= 1
+            assert any("cut off" in hint for hint in log.hints)
+            read.append(log.kept)
+        assert read == sorted(read)
+        assert len(set(read)) > 3
+
+
+def test_damaged_parquet(tmp_path, rng):
+    """Bits flipped anywhere, or the end missing: read, or refused in words."""
+    path = write_parquet(tmp_path / "log", [one_row(id=str(n)) for n in range(200)])
+    whole = path.read_bytes()
+    refused = 0
+    for _ in range(150):
+        damaged = bytearray(whole)
+        if rng.random() < 0.3:
+            damaged = damaged[: rng.randrange(4, len(damaged))]
+        else:
+            for _ in range(rng.choice([1, 2, 8])):
+                damaged[rng.choice([rng.randrange(4, len(damaged)), -1 - rng.randrange(1200)])] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            read_log(path)
+        except LogError:
+            refused += 1
+    assert refused > 50
+
+
+def test_parquet_of_one_row_group(tmp_path):
+    """A row group of a million rows is read in parts; more rows than can be held are refused before any is read."""
+    rows = 1_000_000
+    names = pa.array(["a"] * rows)
+    table = pa.table(
+        {"host": names, "model": names, "duration_s": np.arange(rows) / 10, "queue_wait_s": np.zeros(rows)}
+    )
+    pq.write_table(table, tmp_path / "log", row_group_size=rows)
+    log = read_log(tmp_path / "log")
+    assert (log.kept, log.requests[0].duration[-1]) == (rows, (rows - 1) / 10)
+    many = pa.table({"host": pa.nulls(MOST_REQUESTS + 1)})
+    pq.write_table(many, tmp_path / "many")
+    with pytest.raises(LogError, match="50,000,001 requests; at most 50,000,000"):
+        read_log(tmp_path / "many")
+
+
+def test_a_million_ids(tmp_path):
+    """As many ids as requests: none is taken for another."""
+    lines = "".join(f"r{n},a,m,1,0\n" for n in range(1_000_000))
+    (tmp_path / "log.csv").write_text("id,host,model,duration_s,queue_wait_s\n" + lines + "r7,a,m,1,0\n")
+    log = read_log(tmp_path / "log.csv")
+    assert (log.kept, reasons(log)) == (1_000_000, {("id", "duplicate"): 1})
+
+
+def test_the_shipped_log():
+    """A log by its bare name, with or without its ending: each reason in it was put there."""
+    log = read_log("gateway")
+    assert reasons(log) == {
+        ("row", "with too few fields"): 1,
+        ("duration_s", "text"): 1,
+        ("duration_s", "negative"): 1,
+        ("queue_wait_s and total_s", "missing"): 1,
+        ("total_s", "clock skew"): 1,
+        ("id", "duplicate"): 1,
+    }
+    assert (log.read, log.kept, log.files) == (121, 115, ("gateway",))
+    assert {one.host for one in log.requests} == {"gpu-a", "gpu-b", "gpu-c"}
+    assert as_plain(read_log("gateway.csv")) == as_plain(log)
+    with pytest.raises(LogError, match=r"gatewy: no such file; did you mean gateway\? .* a request log"):
+        read_log("gatewy")
+    with pytest.raises(LogError, match="the same file twice"):
+        read_log(["gateway", "gateway.csv"])
 
 
 def test_columns_of_other_names(tmp_path):
@@ -291,14 +562,15 @@ def usable(host, model, *texts):
 
 
 BAD = {
-    "late.csv": (b"host,model,duration_s,total_s\n" + b"a,m,1,1\n\n" * 9 + b"a\n", "row 10: 1 fields where the header"),
     "nothing": (b"", "the file is empty"),
     "blank": (b"\xef\xbb\xbf\r\n \n", "the file is empty"),
     "header_only.csv": (b"host,model,duration_s,total_s\n", "no request below it"),
     "header_only_no_end.csv": (b"host,model,duration_s,total_s", "no request below it"),
-    "short_row.csv": (b"host,model,duration_s,total_s\na,m,1,1\na,m,1\n", "row 2: 3 fields where the header has 4"),
-    "long_row.csv": (b"host,model,duration_s,total_s\na,m,1,1,9\n", "row 1: 5 fields where the header has 4"),
-    "open_quote.csv": (b'host,"model,duration_s\n', "header: no end, or a quote that is not closed"),
+    "long_rows.csv": (
+        b"host,model,duration_s,total_s\na,m,1,1,9\n",
+        "none of 1 requests can be used: 1 row with too many",
+    ),
+    "open_quote.csv": (b'host,"model,duration_s\n', "header: no end within 1 MiB, or a quote that is not closed"),
     "twice.csv": (b"host,model,host,duration_s,total_s\na,m,b,1,1\n", "column 'host' stands there 2 times"),
     "old_mac.csv": (b"host,model,duration_s,total_s\ra,m,1,1\r", "carriage return alone"),
     "long_name.csv": (b"host," + b"x" * 200_000 + b"\n", "header: field larger than field limit"),
@@ -306,14 +578,20 @@ BAD = {
     "latin.csv": ("hôst,model\n".encode("latin-1"), "not UTF-8"),
     "latin_cell.csv": ("host,model,duration_s,total_s\nhôst,m,1,2\n".encode("latin-1"), "not UTF-8"),
     "utf16.csv": ("host,model\n".encode("utf-16"), "text in UTF-16"),
-    "cut.gz": (gzip.compress(b"host,model,duration_s,total_s\n" + b"a,m,1,1\n" * 99)[:-9], "it cannot be read"),
+    "cut.gz": (gzip.compress(b"host,model,duration_s,total_s\n" + b"a,m,1,1\n" * 99)[:10], "end before the first row"),
+    "cut_header.gz": (gzip.compress(b"host,model,duration_s,total_s\n")[:-14], "header: the gzipped data end in it"),
+    "crc.gz": (gzip.compress(b"host,model,duration_s,total_s\na,m,1,1\n")[:-8] + b"\0" * 8, "it cannot be read (CRC"),
     "no_gzip.gz": (b"\x1f\x8bnothing of the kind", "it cannot be read"),
     "no.parquet": (b"PAR1 and no more", "it cannot be read"),
     "archive.zip": (b"PK\x03\x04....", "a zip archive"),
     "array.json": (b'[{"host": 1}]', "a JSON array"),
-    "pretty.json": (b'{\n "host": 1}\n', "pretty.json:1: not JSON"),
-    "number.jsonl": (b'{"host": 1}\n\n3\n', "number.jsonl:3: no JSON object"),
-    "deep.jsonl": (b'{"host": ' + b"[" * 100_000 + b"\n", "deep.jsonl:1"),
+    "pretty.json": (b'{\n "host": 1}\n', "pretty.json, row 1: not JSON: {"),
+    "number.jsonl": (
+        b'{"host": 1}\n\n3\n',
+        "no column model, duration_s, queue_wait_s or total_s; columns found: host",
+    ),
+    "numbers.jsonl": (b"{}\n\n3\n", "row 2: no JSON object: 3"),
+    "deep.jsonl": (b'{"host": ' + b"[" * 100_000 + b"\n", "deep.jsonl, row 1: nested too deeply"),
     "words.csv": (b"host;model;duration_s;total_s\na;m;1,5;2\n", "none of 1 requests can be used: 1 duration_s text"),
     "one_column.csv": (b"duration_s\n1\n", "no column host, model, queue_wait_s or total_s"),
 }
@@ -336,11 +614,11 @@ def test_what_is_no_file(tmp_path):
     path = write_csv(tmp_path / "log.csv", [one_row()])
     (tmp_path / "link.csv").symlink_to(path)
     for paths, message in (
-        (tmp_path / "none.csv", "No such file"),
-        (tmp_path, "Is a directory"),
+        (tmp_path / "none.csv", "no such file; a path to a request log, or the name of a shipped one"),
+        (tmp_path, "is a folder"),
         ([], "no file"),
         ([path, tmp_path / "link.csv"], "the same file twice"),
-        ("a\0b", "it cannot be read"),
+        ("a\0b", "'a\\\\x00b': no such file"),
     ):
         with pytest.raises(LogError, match=message):
             read_log(paths)
@@ -356,13 +634,15 @@ def test_a_column_that_can_hold_no_time(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"unit": "seconds"}, "unit: unknown unit 'seconds'; allowed: ns, us, ms, s, min, h"),
+        ({"unit": "seconds"}, "unit: unknown unit 'seconds'; allowed: ns, us, µs, ms, s, min, h"),
         ({"unit": "mss"}, "did you mean ms"),
         ({"map": {"durations": "x"}}, "unknown field 'durations'; did you mean duration_s"),
         ({"map": {"host": "x"}}, "host=x, but there is no such column; columns found: id, host, model"),
         ({"map": {"host": "id", "model": "id"}}, "column 'id' for both"),
         ({"tolerance": -1}, "tolerance: -1"),
         ({"tolerance": math.nan}, "tolerance: nan"),
+        ({"tolerance": "1 parsec"}, "tolerance: the unit 'parsec'"),
+        ({"tolerance": "-1 s", "unit": "ms"}, "tolerance: -1 s; a time of at least 0, in ms or with a unit of its own"),
         ({"map": {"host": "model"}}, "no column model"),
     ],
 )
@@ -416,9 +696,10 @@ def test_public_traces_without_service_times(name, columns):
     assert "--map host=COLUMN --map model=COLUMN --map duration_s=COLUMN --map total_s=COLUMN" in message
 
 
-def test_a_column_of_ids_for_hosts(tmp_path):
+@pytest.mark.parametrize(("field", "count"), [("host", 10_001), ("host", 40_000), ("model", 40_000)])
+def test_a_column_of_ids_for_hosts(tmp_path, field, count):
     """A host of its own for every request is a mapping gone wrong, and is refused before it fills the memory."""
-    rows = [one_row(id=str(n), host=f"h{n}") for n in range(10_001)]
+    rows = [one_row(id=str(n)) | {field: f"h{n}"} for n in range(count)]
     with pytest.raises(LogError, match="more than 10,000 pairs of model and host"):
         read_log(write_json_lines(tmp_path / "log", rows))
 

@@ -19,21 +19,28 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--map", "columns", multiple=True, metavar="FIELD=COLUMN", help="The column that holds a field; repeat.")
-@click.option("--unit", default="s", show_default=True, metavar="UNIT", help="Of the times: ns, us, ms, s, min or h.")
+@click.option(
+    "--unit",
+    default="s",
+    show_default=True,
+    metavar="UNIT",
+    help="Of all times, also those printed: ns, us, ms, s, min or h.",
+)
 @click.option(
     "--tolerance",
-    type=float,
-    default=0.01,
+    default="10 ms",
     show_default=True,
-    metavar="SECONDS",
-    help="How far total_s may be off duration_s + queue_wait_s; beyond, it is clock skew.",
+    metavar="T",
+    help="How far total_s may be off duration_s + queue_wait_s; beyond, it is clock skew. In UNIT, or with a unit.",
 )
 @click.option("--pipeline", metavar="HOST,HOST,…", help="Make a pipeline: one stage for each host, in this order.")
 @click.option("--model", metavar="NAME", help="With --pipeline: the model, when these hosts serve several.")
 @click.option(
     "--quantile", type=float, metavar="SHARE", help="With --pipeline: of the service times.  [default: 0, the minimum]"
 )
-@click.option("--d", metavar="T,…", help="With --pipeline: transfer time of each link, in seconds.  [default: none]")
+@click.option(
+    "--d", metavar="T,…", help="With --pipeline: transfer time of each link, in UNIT or with a unit.  [default: none]"
+)
 @click.option("--M", "M", type=WHOLE, metavar="N", help="With --pipeline: number of micro-batches.  [default: 8]")
 @click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="N", help="Of the bootstrap.")
 @click.option(
@@ -50,7 +57,7 @@ def log(
     files: tuple[str, ...],
     columns: tuple[str, ...],
     unit: str,
-    tolerance: float,
+    tolerance: str,
     pipeline: str | None,
     model: str | None,
     quantile: float | None,
@@ -62,9 +69,10 @@ def log(
 ) -> None:
     """Service times of each model on each host, from request logs.
 
-    FILE is CSV, JSON Lines or Parquet, plain or gzipped, with the columns host, model, duration_s and queue_wait_s or
-    total_s or both, and optionally id and start. Each request that cannot be used is counted with the reason. The
-    minimum service time is the paper's lower-bound estimate of tau; what speaks against one is said in words.
+    FILE is CSV, JSON Lines or Parquet, plain or gzipped, or the name of a shipped log: gateway. Its columns are host,
+    model, duration_s and queue_wait_s or total_s or both, and optionally id and start. Each request that cannot be used
+    is counted with the reason. The minimum service time is the paper's lower-bound estimate of tau; what speaks against
+    one is said in words. A time is in --unit, unless it is written with a unit of its own, such as 4 ms.
     """
     from hpsim.logs import LogError, assemble, read_log, summarize
     from hpsim.logs.bootstrap import Bootstrap
@@ -95,8 +103,7 @@ def _as_data(log: RequestLog, summary: Summary, made: Assembly | None) -> dict[s
     data = {
         "files": log.files,
         "columns": log.columns,
-        "unit_of_the_log": log.unit,
-        "unit": "s",
+        "unit": log.unit,
         "tolerance": log.tolerance,
         "read": log.read,
         "kept": log.kept,
@@ -115,6 +122,8 @@ def _as_data(log: RequestLog, summary: Summary, made: Assembly | None) -> dict[s
 def _pipeline(made: Assembly) -> dict[str, Any]:
     from hpsim.logs.assemble import caution
 
+    rates: dict[str, Any]
+    rates, per = made.throughputs()
     fields = {name: value for name, value in vars(made).items() if name not in ("pipeline", "tau")}
     return {
         **fields,
@@ -123,5 +132,6 @@ def _pipeline(made: Assembly) -> dict[str, Any]:
         "homogeneity_bias": asdict(made.homogeneity_bias),
         "full_bias": asdict(made.full_bias),
         "makespans": {name: asdict(makespan) for name, makespan in made.makespans.items()},
+        "throughput": rates | {"unit": per},
         "note": caution(made),
     }

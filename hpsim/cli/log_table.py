@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from hpsim.cli.page import page_console, page_text
+from hpsim.cli.page import UNLIMITED, Column, fitted, listed, page_console, page_text
 from hpsim.logs import Assembly, RequestLog, Summary
 from hpsim.logs.assemble import caution
 from hpsim.logs.bootstrap import LEVEL, MANY, Bootstrap, Estimate
-from hpsim.logs.columns import one_line
+from hpsim.logs.columns import one_line, printable
+from hpsim.logs.statistics import Group
 
-_PIPED_WIDTH = 240  # a pipe has no width; nothing here should wrap
+_GROUPS_SHOWN = 200
+_DOUBTS_SHOWN = 20
 _MAKESPANS = {
     "T_free": "no communication (Theorem 1)",
     "T_async": "async (Theorem 2)",
@@ -24,12 +24,12 @@ _MAKESPANS = {
 }
 
 
-def report(log: RequestLog, summary: Summary, made: Assembly | None) -> str:
-    """The page as text, with colours only on a terminal."""
-    console = page_console(_PIPED_WIDTH)
-    parts = [_account(log), _groups(summary), _totals(log, summary)]
+def report(log: RequestLog, summary: Summary, made: Assembly | None, width: int | None = None) -> str:
+    """The page as text, with colours only on a terminal; ``width`` columns wide, by default as wide as can be."""
+    console = page_console(UNLIMITED, width)
+    parts = [_account(log, console.width), _groups(log, summary, console.width), _totals(log, summary)]
     if made is not None:
-        parts.append(_pipeline(made, summary.bootstrap))
+        parts.append(_pipeline(made, summary.bootstrap, console.width))
     with console.capture() as capture:
         for part in parts:
             for line in part:
@@ -38,91 +38,118 @@ def report(log: RequestLog, summary: Summary, made: Assembly | None) -> str:
     return page_text(capture)
 
 
-def _account(log: RequestLog) -> Iterator[RenderableType]:
+def _account(log: RequestLog, width: int) -> Iterator[RenderableType]:
     """Requests read, kept and dropped, and why."""
     dropped = sum(drop.count for drop in log.dropped)
     files = f"{len(log.files)} file{'s' * (len(log.files) > 1)}"
     yield Text(f"{log.read:,} requests read from {files} = {log.kept:,} kept + {dropped:,} dropped", "bold")
-    renamed = [f"{field} = {column}" for field, column in _merged(log.columns) if field != column]
+    renamed = [f"{field} = {printable(column)}" for field, column in _merged(log.columns) if field != column]
     if renamed:
-        yield Text(f"columns: {one_line(', '.join(renamed))}")
-    if log.unit != "s":
-        yield Text(f"times in the log are in {log.unit}, here in seconds")
+        yield Text(f"columns: {', '.join(renamed)}")
     if log.period:
-        yield Text(f"start from {one_line(log.period[0])} to {one_line(log.period[1])}")
+        yield Text(f"start from {printable(log.period[0])} to {printable(log.period[1])}")
     for hint in log.hints:
         yield Text(hint)
     if log.dropped:
-        table = _table("dropped because", "requests", "first", "found", left=("dropped because", "first", "found"))
-        for drop in log.dropped:
-            table.add_row(f"{drop.column} {drop.reason}", f"{drop.count:,}", drop.place, one_line(drop.found))
-        yield table
+        columns = [
+            Column("dropped because", [f"{drop.column} {drop.reason}" for drop in log.dropped], words=True),
+            Column("requests", [f"{drop.count:,}" for drop in log.dropped]),
+            Column("first", [drop.place for drop in log.dropped], words=True),
+            Column("found", [one_line(drop.found) for drop in log.dropped], words=True),
+        ]
+        yield fitted(columns, width)
 
 
-def _groups(summary: Summary) -> Iterator[RenderableType]:
-    yield Text("Service time in seconds, by model and host", "bold")
+def _groups(log: RequestLog, summary: Summary, width: int) -> Iterator[RenderableType]:
+    yield Text(f"Service time in {log.unit}, by model and host", "bold")
     yield Text(_how(summary), "dim")
-    names = ("model", "host", "requests", "minimum", "5 %", "median", "mean", "maximum", "waited", "longest wait")
-    table = _table(*names, left=("model", "host"))
-    for group in summary.groups:
-        times = (group.minimum, group.p5, group.median, group.mean, group.maximum)
-        table.add_row(
-            one_line(group.model),
-            one_line(group.host) + " *" * bool(group.flags),
-            f"{group.count:,}",
-            *map(_cell, times),
-            f"{100 * group.waited:.1f} %",
-            seconds(group.longest_wait),
-        )
-    yield table
+    groups = summary.groups[:_GROUPS_SHOWN]
+    yield fitted(
+        [
+            Column("model", [printable(group.model) for group in groups], words=True),
+            Column("host", [printable(group.host) + " *" * bool(group.flags) for group in groups], words=True),
+            Column("requests", [f"{group.count:,}" for group in groups]),
+            Column("minimum", [_cell(group.minimum) for group in groups]),
+            Column("5 %", [_cell(group.p5) for group in groups]),
+            Column("median", [_cell(group.median) for group in groups]),
+            Column("mean", [_cell(group.mean) for group in groups]),
+            Column("maximum", [_cell(group.maximum) for group in groups]),
+            Column("waited", [f"{100 * group.waited:.1f} %" for group in groups]),
+            Column("longest\nwait", [time_text(group.longest_wait) for group in groups]),
+        ],
+        width,
+    )
+    if len(summary.groups) > len(groups):
+        yield Text(f"… and {len(summary.groups) - len(groups):,} more pairs of model and host; --json has them all")
     yield Text("The minimum estimates tau from below: the shortest request had the least to do, on an idle host.")
-    flagged = [group for group in summary.groups if group.flags]
+    yield from _doubts(summary.groups)
+
+
+def _doubts(groups: Sequence[Group]) -> Iterator[Text]:
+    flagged = [group for group in groups if group.flags]
     if flagged:
         yield Text("* minima to doubt:")
-    for group in flagged:
+    for group in flagged[:_DOUBTS_SHOWN]:
         for flag in group.flags:
-            yield Text(f"  {one_line(group.model)} on {one_line(group.host)}: {flag}")
+            yield Text(f"  {printable(group.model)} on {printable(group.host)}: {flag}")
+    if len(flagged) > _DOUBTS_SHOWN:
+        yield Text(f"  … and on {len(flagged) - _DOUBTS_SHOWN:,} more; --json has them all")
 
 
 def _totals(log: RequestLog, summary: Summary) -> Iterator[RenderableType]:
     totals = summary.totals
-    yield Text("The whole log", "bold")
-    grid = Table.grid(padding=(0, 2))
-    grid.add_row("waited in the queue", f"{100 * totals.waited:.1f} % of {log.kept:,} requests")
     waits = (("median", totals.median_wait), ("mean", totals.mean_wait), ("longest", totals.longest_wait))
-    grid.add_row("queue_wait_s", _listed(waits))
-    grid.add_row("duration_s", _listed((("median", totals.median_duration), ("longest", totals.longest_duration))))
-    grid.add_row("total_s", _listed((("median", totals.median_total), ("longest", totals.longest_total))))
-    grid.add_row("total_s >= duration_s", _direction(log))
-    yield grid
+    durations = (("median", totals.median_duration), ("longest", totals.longest_duration))
+    yield Text("The whole log", "bold")
+    yield listed(
+        [
+            ("waited in the queue", f"{100 * totals.waited:.1f} % of {log.kept:,} requests"),
+            ("queue_wait_s", _times(waits, log.unit)),
+            ("duration_s", _times(durations, log.unit)),
+            ("total_s", _times((("median", totals.median_total), ("longest", totals.longest_total)), log.unit)),
+            ("total_s >= duration_s", _direction(log)),
+        ]
+    )
 
 
-def _pipeline(made: Assembly, bootstrap: Bootstrap) -> Iterator[RenderableType]:
+def _pipeline(made: Assembly, bootstrap: Bootstrap, width: int) -> Iterator[RenderableType]:
     stages = len(made.hosts)
-    size = f"{stages} stage{'s' * (stages > 1)}, {made.M:,} micro-batch{'es' * (made.M > 1)}, times in seconds"
-    yield Text(f"Pipeline for {one_line(made.model)}: {size}", "bold")
-    columns = ["stage", "host", "requests", f"tau, {_named(made.quantile)}", "bottleneck"]
+    size = f"{stages} stage{'s' * (stages > 1)}, {made.M:,} micro-batch{'es' * (made.M > 1)}, times in {made.unit}"
+    yield Text(f"Pipeline for {printable(made.model)}: {size}", "bold")
+    columns = [
+        Column("stage", [str(s) for s in range(stages)]),
+        Column("host", [printable(host) for host in made.hosts], words=True),
+        Column("requests", [f"{count:,}" for count in made.counts]),
+        Column(f"tau, {_named(made.quantile)}", [_cell(tau) for tau in made.tau]),
+        Column("bottleneck", [_decides(made, s) for s in range(stages)], words=True),
+    ]
     with_transfers = any(made.pipeline.d)
-    table = _table(*columns, *(["d"] if with_transfers else []), left=("host", "bottleneck"))
-    for s, host in enumerate(made.hosts):
-        often = f" ({100 * made.bottleneck_shares[s]:.0f} % of resamples)" if made.bottleneck_shares else ""
-        told = ("yes" if s in made.bottleneck else "no") + often
-        link = [seconds(float(made.pipeline.d[s])) if s < stages - 1 else ""] if with_transfers else []
-        table.add_row(str(s), one_line(host), f"{made.counts[s]:,}", _cell(made.tau[s]), told, *link)
-    yield table
-    numbers = _table("", f"at M = {made.M:,}", _interval_name(bootstrap), left=("",))
-    for name, makespan in made.makespans.items():
-        numbers.add_row(_MAKESPANS[name], seconds(makespan.value), _interval(makespan))
-    bias = made.homogeneity_bias
-    numbers.add_row("homogeneity bias, whatever M (Corollary 1)", seconds(bias.value), _interval(bias))
     if with_transfers:
-        full = made.full_bias
-        numbers.add_row("full bias, whatever M (Corollary 3)", seconds(full.value), _interval(full))
-    yield numbers
+        columns.append(Column("d", [*(time_text(float(transfer)) for transfer in made.pipeline.d), ""]))
+    yield fitted(columns, width)
+    numbers = [(_MAKESPANS[name], makespan) for name, makespan in made.makespans.items()]
+    numbers.append(("homogeneity bias, whatever M (Corollary 1)", made.homogeneity_bias))
+    if with_transfers:
+        numbers.append(("full bias, whatever M (Corollary 3)", made.full_bias))
+    yield fitted(
+        [
+            Column("", [name for name, _ in numbers], words=True),
+            Column(f"at M = {made.M:,}", [time_text(number.value) for _, number in numbers]),
+            Column(_interval_name(bootstrap), [_interval(number) for _, number in numbers]),
+        ],
+        width,
+    )
+    rates, per = made.throughputs()
+    yield Text(f"throughput as M grows: async {rates['async']:.4g} {per}, blocking {rates['blocking']:.4g} {per}")
     yield Text(caution(made))
 
 
-def seconds(value: float) -> str:
+def _decides(made: Assembly, s: int) -> str:
+    often = f" ({100 * made.bottleneck_shares[s]:.0f} % of resamples)" if made.bottleneck_shares else ""
+    return ("yes" if s in made.bottleneck else "no") + often
+
+
+def time_text(value: float) -> str:
     """A time with four digits that matter (three below 1), never fewer before the point: 273.6, 1.130, 0.0170."""
     if value == 0:
         return "0"
@@ -134,13 +161,13 @@ def seconds(value: float) -> str:
 
 
 def _cell(estimate: Estimate) -> str:
-    return "\n".join(part for part in (seconds(estimate.value), _interval(estimate)) if part)
+    return "\n".join(part for part in (time_text(estimate.value), _interval(estimate)) if part)
 
 
 def _interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
-    return f"{seconds(estimate.low)} … {seconds(estimate.high)}"
+    return f"{time_text(estimate.low)}…{time_text(estimate.high)}"
 
 
 def _how(summary: Summary) -> str:
@@ -173,17 +200,10 @@ def _direction(log: RequestLog) -> str:
     return f"{verdict} of {log.direction_checked:,} requests with both"
 
 
-def _listed(values: Iterable[tuple[str, float]]) -> str:
-    return ", ".join(f"{name} {seconds(value)}" for name, value in values) + " s"
+def _times(values: Iterable[tuple[str, float]], unit: str) -> str:
+    return ", ".join(f"{name} {time_text(value)}" for name, value in values) + f" {unit}"
 
 
 def _merged(columns: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
     """(field, column) of all files, each once."""
     return list(dict.fromkeys(pair for matched in columns for pair in matched.items()))
-
-
-def _table(*names: str, left: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for name in names:
-        table.add_column(name, justify="left" if name in left else "right", overflow="fold")
-    return table

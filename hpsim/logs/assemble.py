@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from hpsim import formulas
+from hpsim.errors import PipelineError
 from hpsim.exact import NumberLike, exact
 from hpsim.logs.bootstrap import Bootstrap, Estimate, estimate
 from hpsim.logs.columns import LogError, nearest, printable, shown
 from hpsim.logs.read import RequestLog, Requests
 from hpsim.logs.statistics import duration_quantile
 from hpsim.pipeline import Pipeline
+from hpsim.units import per_second, time_in
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """A pipeline made of measured hosts; times in seconds, intervals from resampling the requests of each host.
+    """A pipeline made of measured hosts; intervals from resampling the requests of each host.
 
     Attributes
     ----------
@@ -31,6 +34,8 @@ class Assembly:
         Of the service times of a host, taken as its ``tau``.
     M : int
         Number of micro-batches.
+    unit : str
+        Of all times: that of the log.
     pipeline : Pipeline
         With exact numbers: each quantile and transfer time as its shortest decimal.
     tau : tuple of Estimate
@@ -51,6 +56,7 @@ class Assembly:
     counts: tuple[int, ...]
     quantile: float
     M: int
+    unit: str
     pipeline: Pipeline
     tau: tuple[Estimate, ...]
     homogeneity_bias: Estimate
@@ -58,6 +64,13 @@ class Assembly:
     makespans: dict[str, Estimate]
     bottleneck: tuple[int, ...]
     bottleneck_shares: tuple[float, ...]
+
+    def throughputs(self) -> tuple[dict[str, float], str]:
+        """Micro-batches per second as M grows (Proposition 1), async and blocking, and ``/s``."""
+        factor, per = per_second(self.unit)
+        pipeline = self.pipeline
+        rates = {"async": pipeline.throughput(), "blocking": pipeline.throughput(blocking=True)}
+        return {name: float(Fraction(rate) * factor) for name, rate in rates.items()}, per
 
 
 def assemble(
@@ -82,8 +95,8 @@ def assemble(
     quantile : float
         From 0, the minimum, to 1. The minimum is the paper's lower-bound estimate of the service time: the shortest
         request had little to do, on a host as idle as it ever was.
-    d : S-1 numbers, optional
-        Transfer times in seconds.
+    d : S-1 numbers or texts, optional
+        Transfer times: numbers in the unit of the log, or text with a unit of its own (``"4 ms"``).
     M : int
         Number of micro-batches.
     bootstrap : Bootstrap, optional
@@ -101,7 +114,7 @@ def assemble(
     drawn = bootstrap or Bootstrap()
     stages = _choose(log, hosts, model)
     values, replicates = zip(*(duration_quantile(stage, quantile, drawn) for stage in stages), strict=True)
-    pipeline = Pipeline([exact(value) for value in values], None if d is None else _exactly(d))
+    pipeline = Pipeline([exact(value) for value in values], None if d is None else _transfers(d, log.unit))
     tau = np.stack(replicates, axis=-1)  # (resamples, S)
     transfers = [float(transfer) for transfer in pipeline.d]
     points = {
@@ -123,6 +136,7 @@ def assemble(
         counts=tuple(len(stage.duration) for stage in stages),
         quantile=float(quantile),
         M=int(M),
+        unit=log.unit,
         pipeline=pipeline,
         tau=tuple(estimate(value, drawn_again) for value, drawn_again in zip(values, replicates, strict=True)),
         homogeneity_bias=estimate(float(pipeline.bias()), formulas.homogeneity_bias(tau)),
@@ -146,9 +160,15 @@ def caution(made: Assembly) -> str:
     )
 
 
-def _exactly(d: Iterable[NumberLike]) -> list[NumberLike]:
-    """Floats by their shortest decimal; the rest as it is, for :class:`Pipeline` to read."""
-    return [exact(transfer) if isinstance(transfer, float) and np.isfinite(transfer) else transfer for transfer in d]
+def _transfers(d: Iterable[NumberLike], unit: str) -> list[Fraction]:
+    read = []
+    for s, transfer in enumerate(d):
+        try:
+            read.append(time_in(transfer, unit))
+        except ValueError as fault:
+            allowed = f"a time in {unit}, or with a unit of its own, such as 4 ms"
+            raise PipelineError(f"d[{s}]", str(fault), allowed) from None
+    return read
 
 
 def _choose(log: RequestLog, hosts: Sequence[str], model: str | None) -> list[Requests]:

@@ -8,36 +8,39 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpsim.units import SECONDS, time_in
+
 if TYPE_CHECKING:
     import pyarrow
 
 TIME_FAULTS = ("", "missing", "text", "not finite", "negative", "too large")
 OK, MISSING, TEXT, NOT_FINITE, NEGATIVE, TOO_LARGE = range(6)
-LONGEST = 1e12  # seconds, thirty thousand years: a date in the wrong column, not a time
+LONGEST = 10**12  # seconds, thirty thousand years: a date in the wrong column, not a time
 
+_LONGEST_WORD = 100  # of a time with its unit
 _BLANKS = ("", "null", "none", "n/a")
 _PLAIN = r"^-?[0-9]{1,18}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,2})?$"  # what Arrow reads for sure
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_WITH_UNIT = re.compile(rf"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*({'|'.join(SECONDS)})")
 
 
-def times(column: pyarrow.Array, unit: tuple[int, int] = (1, 1)) -> tuple[np.ndarray, np.ndarray]:
-    """The times of a column in seconds, and for each row the index of its fault in ``TIME_FAULTS`` (0: none).
+def times(column: pyarrow.Array, unit: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """The times of a column in ``unit``, and for each row the index of its fault in ``TIME_FAULTS`` (0: none).
 
-    ``unit`` is seconds per unit of the column, a numerator and a denominator.
+    A bare number is in ``unit``; text with a unit of its own (``4 ms``) is converted, or a fault if ``unit`` is None.
     """
     from pyarrow import float64, types
 
     if types.is_string(column.type):
-        values, faults = _from_text(column)
+        values, faults = _from_text(column, unit)
     else:
         values = np.array(column.cast(float64(), safe=False).to_numpy(zero_copy_only=False))
         missing = column.is_null().to_numpy(zero_copy_only=False)
         faults = np.select([missing, ~np.isfinite(values)], [MISSING, NOT_FINITE], OK).astype(np.uint8)
     values[faults != OK] = np.nan
-    values *= unit[0]
-    values /= unit[1]
     faults[values < 0] = NEGATIVE
-    faults[values > LONGEST] = TOO_LARGE
+    if unit is not None:
+        faults[values > float(LONGEST / SECONDS[unit])] = TOO_LARGE
     return values, faults
 
 
@@ -56,7 +59,7 @@ def names(column: pyarrow.Array) -> tuple[np.ndarray, list[str]]:
     return codes, known
 
 
-def _from_text(column: pyarrow.Array) -> tuple[np.ndarray, np.ndarray]:
+def _from_text(column: pyarrow.Array, unit: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Arrow casts what is plainly a number; the rest, seldom much, is looked at word by word."""
     import pyarrow
     import pyarrow.compute as pc
@@ -69,16 +72,21 @@ def _from_text(column: pyarrow.Array) -> tuple[np.ndarray, np.ndarray]:
     odd = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     if len(odd):
         encoded = words.take(pyarrow.array(odd)).dictionary_encode()
-        read = [_read(word) for word in encoded.dictionary.to_pylist()]
+        read = [_read(word, unit) for word in encoded.dictionary.to_pylist()]
         chosen = encoded.indices.to_numpy(zero_copy_only=False)
         values[odd] = np.array([value for value, _ in read])[chosen]
         faults[odd] = np.array([fault for _, fault in read], dtype=np.uint8)[chosen]
     return values, faults
 
 
-def _read(word: str) -> tuple[float, int]:
+def _read(word: str, unit: str | None) -> tuple[float, int]:
     if word.lower() in (*_BLANKS, "na"):
         return math.nan, MISSING
+    if unit is not None and len(word) < _LONGEST_WORD and _WITH_UNIT.fullmatch(word):
+        try:
+            return float(time_in(word, unit)), OK
+        except (ValueError, OverflowError):  # beyond float64
+            return math.nan, NOT_FINITE
     if not _NUMBER.fullmatch(word):
         return math.nan, TEXT
     value = float(word)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpsim.logs.cells import MISSING, OK, TIME_FAULTS, names, times
 from hpsim.logs.columns import WAITS
-
-if TYPE_CHECKING:
-    import pyarrow
+from hpsim.logs.source import MALFORMED, Batch
 
 BELOW_DURATION = ("total_s", "below duration_s")
 CLOCK_SKEW = ("total_s", "clock skew")
@@ -20,6 +16,7 @@ DUPLICATE = ("id", "duplicate")
 _NO_WAIT = (" and ".join(WAITS), "missing")
 _TIMES = ("duration_s", *WAITS)
 REASONS: tuple[tuple[str, str], ...] = (
+    *(("row", reason) for reason in MALFORMED),
     ("host", "missing"),
     ("model", "missing"),
     *((column, fault) for column in _TIMES for fault in TIME_FAULTS[1:]),
@@ -42,7 +39,7 @@ class Checked:
     host, model : array of int
         Indices into ``host_names`` and ``model_names``.
     duration, wait, total : array of float
-        Seconds; ``wait`` or ``total`` computed where only the other was given.
+        In the unit of the log; ``wait`` or ``total`` computed where only the other was given.
     direction : array of bool
         Requests whose duration and total were both given, so that ``total_s >= duration_s`` can be checked.
     """
@@ -58,26 +55,29 @@ class Checked:
     direction: np.ndarray
 
 
-def check(batch: Mapping[str, pyarrow.Array], unit: tuple[int, int], tolerance: float) -> Checked:
-    """The ``batch`` (field → column) in seconds, each request with its fault, duplicates aside.
+def check(batch: Batch, unit: str, tolerance: float) -> Checked:
+    """The requests of ``batch``, each with its fault, duplicates aside.
 
-    ``unit`` is seconds per unit of the log; clock skew is a ``total_s`` more than ``tolerance`` seconds off the sum of
-    its parts.
+    Times are in ``unit``; clock skew is a ``total_s`` more than ``tolerance`` off the sum of its parts.
     """
-    host, host_names = names(batch["host"])
-    model, model_names = names(batch["model"])
-    fault = np.full(len(host), -1, dtype=np.int64)
+    host, host_names = _names(batch, "host")
+    model, model_names = _names(batch, "model")
+    fault = np.full(batch.size, -1, dtype=np.int64)
+    for reason in MALFORMED:
+        malformed = np.zeros(batch.size, dtype=bool)
+        malformed[batch.malformed.rows.get(reason, [])] = True
+        _mark(fault, ("row", reason), malformed)
     _mark(fault, ("host", "missing"), host < 0)
     _mark(fault, ("model", "missing"), model < 0)
-    seconds = {}
+    known = {}
     present = {}
     for field in _TIMES:
-        seconds[field], faults = _times(batch, field, unit, len(host))
+        known[field], faults = _times(batch, field, unit)
         present[field] = faults == OK
         for kind in range(MISSING, len(TIME_FAULTS)):
             if kind != MISSING or field not in WAITS:
                 _mark(fault, (field, TIME_FAULTS[kind]), faults == kind)
-    duration, wait, total = (seconds[field] for field in _TIMES)
+    duration, wait, total = (known[field] for field in _TIMES)
     has_wait, has_total = present["queue_wait_s"], present["total_s"]
     _mark(fault, _NO_WAIT, ~has_wait & ~has_total)
     direction = (fault < 0) & has_total
@@ -89,22 +89,30 @@ def check(batch: Mapping[str, pyarrow.Array], unit: tuple[int, int], tolerance: 
     return Checked(fault, host, model, host_names, model_names, duration, wait, total, direction)
 
 
-def evidence(batch: Mapping[str, pyarrow.Array], fault: int, row: int) -> str:
+def evidence(batch: Batch, fault: int, row: int) -> str:
     """What the request in ``row`` of the batch was dropped for, as it stands in the log."""
-    column = REASONS[fault][0]
-    fields = [field for field in _TIMES if field in batch] if REASONS[fault] in (BELOW_DURATION, CLOCK_SKEW) else []
+    column, reason = REASONS[fault]
+    if column == "row":
+        return batch.malformed.found[reason]
+    fields = (
+        [field for field in _TIMES if field in batch.columns] if REASONS[fault] in (BELOW_DURATION, CLOCK_SKEW) else []
+    )
     if not fields:
-        fields = [field for field in column.split(" and ") if field in batch]
-    values = [batch[field][row].as_py() for field in fields]
+        fields = [field for field in column.split(" and ") if field in batch.columns]
+    values = [batch.columns[field][row].as_py() for field in fields]
     return ", ".join(f"{field} {value!r}" for field, value in zip(fields, values, strict=True))
 
 
-def _times(
-    batch: Mapping[str, pyarrow.Array], field: str, unit: tuple[int, int], rows: int
-) -> tuple[np.ndarray, np.ndarray]:
-    if field in batch:
-        return times(batch[field], unit)
-    return np.full(rows, np.nan), np.full(rows, MISSING, dtype=np.uint8)
+def _names(batch: Batch, field: str) -> tuple[np.ndarray, list[str]]:
+    if field in batch.columns:
+        return names(batch.columns[field])
+    return np.full(batch.size, -1, dtype=np.int64), []
+
+
+def _times(batch: Batch, field: str, unit: str) -> tuple[np.ndarray, np.ndarray]:
+    if field in batch.columns:
+        return times(batch.columns[field], unit)
+    return np.full(batch.size, np.nan), np.full(batch.size, MISSING, dtype=np.uint8)
 
 
 def _mark(fault: np.ndarray, reason: tuple[str, str], where: np.ndarray) -> None:

@@ -7,14 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from hpsim.errors import HpsimError
+from hpsim.units import SECONDS
 
 NAMED = ("host", "model", "duration_s")
 WAITS = ("queue_wait_s", "total_s")  # one of them is enough: total_s = duration_s + queue_wait_s
 OPTIONAL = ("id", "start")
 FIELDS = (*NAMED, *WAITS, *OPTIONAL)
-UNITS = {"ns": (1, 10**9), "us": (1, 10**6), "ms": (1, 10**3), "s": (1, 1), "min": (60, 1), "h": (3600, 1)}  # seconds
 
 _LISTED = 20  # names in a message
+_COMPARED = 500  # names that are searched for a likely one; comparing takes a while
 _UNIT_WORDS = {"ns": "ns", "us": "us", "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms"}
 _SILENT_WORDS = {"s", "sec", "secs", "seconds", "min", "h", *_UNIT_WORDS}
 _ALIKE = 0.8  # of difflib; below, two names have nothing in common
@@ -77,15 +78,31 @@ def parse_map(pairs: Iterable[str]) -> dict[str, str]:
     return checked_map(given)
 
 
-def seconds_per(unit: str) -> tuple[int, int]:
-    """One ``unit`` in seconds, as a numerator and a denominator."""
-    if unit not in UNITS:
-        raise LogError("unit", f"unknown unit {shown(unit)}", nearest(unit, UNITS))
-    return UNITS[unit]
+def checked_unit(unit: str) -> str:
+    """``unit`` itself.
+
+    Raises
+    ------
+    LogError
+        When it is no unit of time that can be converted.
+    """
+    if unit not in SECONDS:
+        raise LogError("unit", f"unknown unit {shown(unit)}", nearest(unit, SECONDS))
+    return unit
 
 
-def match_columns(place: str, found: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Field → column of the log at ``place``: as ``given``, else the column of the field's own name, in any case.
+def match_columns(found: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Field → column among those ``found``: as ``given``, else the column of the field's own name, in any case."""
+    matched = {}
+    for field in FIELDS:
+        column = given[field] if field in given else _own_column(field, found)
+        if column is not None and column in found and (field in given or column not in given.values()):
+            matched[field] = column
+    return matched
+
+
+def check_columns(place: str, found: Sequence[str], given: Mapping[str, str]) -> None:
+    """Do the columns of the log at ``place`` hold what is needed?
 
     Raises
     ------
@@ -93,28 +110,28 @@ def match_columns(place: str, found: Sequence[str], given: Mapping[str, str]) ->
         When a needed column is missing, a ``given`` one does not exist, or a wanted one exists twice. The message
         lists the columns found and says what to write.
     """
-    matched = {}
-    for field in FIELDS:
-        column = given[field] if field in given else _own_column(field, found)
-        if column is None or (field not in given and column in given.values()):
-            continue
-        if column not in found:
+    matched = match_columns(found, given)
+    for field, column in given.items():
+        if field not in matched:
             raise LogError(f"{place}: map", f"{field}={printable(column)}, but there is no such column", _found(found))
+    for column in matched.values():
         if found.count(column) > 1:
             raise LogError(place, f"the column {shown(column)} stands there {found.count(column)} times", "once")
-        matched[field] = column
     missing = [field for field in NAMED if field not in matched]
     if not any(field in matched for field in WAITS):
         missing.append(" or ".join(WAITS))
     if missing:
         raise LogError(place, f"no column {', '.join(missing)}; {_found(found)}", _advice(missing, matched, found))
-    return matched
 
 
 def guesses(fields: Iterable[str], found: Iterable[str]) -> dict[str, str]:
     """Field → the column that most looks like it, for the fields that have one; no column is guessed twice."""
     scores = sorted(
-        ((_likeness(field, column), field, column) for field in fields for column in dict.fromkeys(found)),
+        (
+            (_likeness(field, column), field, column)
+            for field in fields
+            for column in list(dict.fromkeys(found))[:_COMPARED]
+        ),
         key=lambda score: -score[0],
     )
     chosen: dict[str, str] = {}
@@ -136,7 +153,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """What is allowed instead of ``word``: the nearest of ``known``, and a list of them."""
     names = list(known)
     lower = {name.lower(): name for name in reversed(names)}
-    close = difflib.get_close_matches(str(word).lower(), lower, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(word).lower()[:100], list(lower)[:_COMPARED], n=1, cutoff=0.5)
     listed = _listed(names)
     return f"did you mean {printable(lower[close[0]])}? Allowed: {listed}" if close else f"allowed: {listed}"
 

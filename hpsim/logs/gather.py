@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from hpsim.logs.cells import names as names_of
 from hpsim.logs.clean import BELOW_DURATION, DUPLICATE, REASONS, Checked, check, evidence
 from hpsim.logs.columns import LogError, shown
 from hpsim.logs.period import Period
+from hpsim.logs.source import MOST_AT_ONCE, MOST_REQUESTS, Batch
 
 if TYPE_CHECKING:
     import pyarrow
@@ -33,7 +34,7 @@ class Gathered:
     period : Period
     """
 
-    def __init__(self, unit: tuple[int, int], tolerance: float) -> None:
+    def __init__(self, unit: str, tolerance: float) -> None:
         self.read = 0
         self.direction_checked = 0
         self.direction_held = 0
@@ -42,7 +43,7 @@ class Gathered:
         self._tolerance = tolerance
         self._groups: dict[tuple[str, str], int] = {}
         self._group: list[np.ndarray] = []  # the number of the group of each request kept
-        self._seconds: list[np.ndarray] = []  # (3, n): duration, wait, total
+        self._times: list[np.ndarray] = []  # (3, n): duration, wait, total
         self._rows: list[np.ndarray] = []  # numbers of the rows kept, over all files
         self._ids: list[np.ndarray] = []  # (2, n) of uint64, zeros where there is no id
         self._with_ids = False
@@ -53,8 +54,16 @@ class Gathered:
         """The batches added from now on are those of the file ``place``."""
         self._files.append((self.read, place))
 
-    def add(self, batch: Mapping[str, pyarrow.Array]) -> None:
-        """Take in a batch, field → column."""
+    def add(self, batch: Batch) -> None:
+        """Take in a batch.
+
+        Raises
+        ------
+        LogError
+            When that makes more requests, or more pairs of model and host, than can be held.
+        """
+        if self.read + batch.size > MOST_REQUESTS:
+            raise LogError(self._files[-1][1], f"more than {MOST_REQUESTS:,} requests in all", MOST_AT_ONCE)
         checked = check(batch, self._unit, self._tolerance)
         for fault in np.unique(checked.fault[checked.fault >= 0]):
             rows = np.flatnonzero(checked.fault == fault)
@@ -62,14 +71,15 @@ class Gathered:
         checkable = int(checked.direction.sum())
         self.direction_checked += checkable
         self.direction_held += checkable - int((checked.fault == REASONS.index(BELOW_DURATION)).sum())
-        if "start" in batch:
-            self.period.add(batch["start"])
+        if "start" in batch.columns:
+            self.period.add(batch.columns["start"])
         kept = np.flatnonzero(checked.fault < 0)
         self._group.append(self._numbered(checked, kept))
-        self._seconds.append(np.stack([checked.duration[kept], checked.wait[kept], checked.total[kept]]))
+        self._times.append(np.stack([checked.duration[kept], checked.wait[kept], checked.total[kept]]))
         self._rows.append(kept + self.read)
-        self._ids.append(_hashes(batch["id"], kept) if "id" in batch else np.zeros((2, len(kept)), dtype=np.uint64))
-        self._with_ids |= "id" in batch
+        ids = batch.columns.get("id")
+        self._ids.append(np.zeros((2, len(kept)), dtype=np.uint64) if ids is None else _hashes(ids, kept))
+        self._with_ids |= ids is not None
         self.read += len(checked.fault)
 
     def by_model_and_host(self) -> list[tuple[str, str, np.ndarray, np.ndarray, np.ndarray]]:
@@ -81,13 +91,13 @@ class Gathered:
         self._ids, self._rows = [], []
         group = np.concatenate(self._group)
         group[repeated] = -1
-        seconds = [np.concatenate(columns) for columns in zip(*self._seconds, strict=True)]
-        self._group, self._seconds = [], []
+        times = [np.concatenate(columns) for columns in zip(*self._times, strict=True)]
+        self._group, self._times = [], []
         by_group = np.argsort(group, kind="stable")
         ends = np.searchsorted(group, np.arange(-1, len(self._groups)), side="right", sorter=by_group)
         found = []
         for pair, first, end in zip(self._groups, ends[:-1], ends[1:], strict=True):
-            duration, wait, total = (column[by_group[first:end]] for column in seconds)
+            duration, wait, total = (column[by_group[first:end]] for column in times)
             order = np.lexsort((wait, duration))
             found.append((*pair, duration[order], wait[order], total[order]))
         return sorted((one for one in found if len(one[2])), key=lambda one: one[:2])
@@ -104,10 +114,10 @@ class Gathered:
         numbers = np.zeros(len(pairs), dtype=np.int16)  # MOST_GROUPS fit, and NumPy sorts these fast
         for position, pair in enumerate(pairs.tolist()):
             names = checked.model_names[pair // width], checked.host_names[pair % width]
+            if names not in self._groups and len(self._groups) == MOST_GROUPS:
+                found = f"more than {MOST_GROUPS:,} pairs of model and host, among them {shown(' on '.join(names))}"
+                raise LogError(self._files[-1][1], found, "columns with names of models and hosts; see --map")
             numbers[position] = self._groups.setdefault(names, len(self._groups))
-        if len(self._groups) > MOST_GROUPS:
-            found = f"more than {MOST_GROUPS:,} pairs of model and host, among them {shown(' on '.join(names))}"
-            raise LogError(self._files[-1][1], found, "columns with names of models and hosts; see --map")
         return numbers[index]
 
     def _repeated(self) -> np.ndarray:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO, cast
+from typing import cast
 
-from hpsim.logs.columns import LogError, one_line, printable
+from hpsim.logs.columns import LogError, printable
 from hpsim.logs.delimited import delimited
 from hpsim.logs.json_lines import json_lines
 from hpsim.logs.parquet import parquet
-from hpsim.logs.source import KINDS, NOT_UTF8, UTF8, Source
+from hpsim.logs.source import KINDS, NOT_UTF8, UTF8, Source, Stream
 
 _PEEK = 2**16
 _BOM = b"\xef\xbb\xbf"
@@ -22,8 +21,8 @@ _COMPRESSED = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz", 
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Source]:
-    """The log in the file ``path``.
+def opened(path: str, place: str) -> Iterator[Source]:
+    """The log in the file ``path``, which messages call ``place``.
 
     Raises
     ------
@@ -32,13 +31,13 @@ def opened(path: str) -> Iterator[Source]:
     """
     import pyarrow
 
-    place = one_line(path)
     try:
         with ExitStack() as stack:
-            file: IO[bytes] = stack.enter_context(open(path, "rb", buffering=_PEEK))
-            if _head(file).startswith(b"\x1f\x8b"):
-                file = cast(IO[bytes], stack.enter_context(gzip.open(file, "rb")))
-            yield _read_as_found(place, file)
+            file = cast(io.BufferedReader, stack.enter_context(open(path, "rb", buffering=_PEEK)))
+            packed = _head(file).startswith(b"\x1f\x8b")
+            stream = Stream(file, place, packed=packed)
+            content = cast(io.BufferedReader, io.BufferedReader(stream, _PEEK))
+            yield _read_as_found(place, stream, content, content if packed else file)
     except LogError:
         raise
     except pyarrow.ArrowException as fault:
@@ -50,7 +49,8 @@ def opened(path: str) -> Iterator[Source]:
         raise LogError(place, f"it cannot be read ({reason})", "a whole, readable file of requests") from None
 
 
-def _read_as_found(place: str, file: IO[bytes]) -> Source:
+def _read_as_found(place: str, stream: Stream, content: io.BufferedReader, file: io.BufferedReader) -> Source:
+    """``content`` reads ``stream``; ``file`` may be able to seek."""
     head = _head(file)
     if head.startswith(b"PAR1"):
         return parquet(place, file)
@@ -61,18 +61,21 @@ def _read_as_found(place: str, file: IO[bytes]) -> Source:
         found = f"a {packed} archive" if packed else "binary data"
         raise LogError(place, found, f"{KINDS}; unpack or convert it first")
     if head.startswith(_BOM):
-        file.read(len(_BOM))
+        content.read(len(_BOM))
         head = head[len(_BOM) :]
     text = head.lstrip(_BLANK)
     if not text:
-        raise LogError(place, "the file is empty", f"a header and at least one request, as {KINDS}")
+        found = "the gzipped data end before the first row" if stream.cut_off else "the file is empty"
+        if len(head) >= _PEEK - len(_BOM):
+            found = f"nothing but blanks in the first {_PEEK // 1024} KiB"
+        raise LogError(place, found, f"a header and at least one request, as {KINDS}")
     if text.startswith(b"["):
         raise LogError(place, "a JSON array", "JSON Lines, one object a line, which `jq -c '.[]'` makes of it")
-    return (json_lines if text.startswith(b"{") else delimited)(place, file)
+    return (json_lines if text.startswith(b"{") else delimited)(place, stream, content)
 
 
-def _head(file: IO[bytes]) -> bytes:
-    return cast(io.BufferedReader, file).peek(_PEEK)[:_PEEK]
+def _head(file: io.BufferedReader) -> bytes:
+    return file.peek(_PEEK)[:_PEEK]
 
 
 def _first_line(fault: Exception) -> str:

@@ -27,7 +27,7 @@ class Period:
         import pyarrow
         import pyarrow.compute as pc
 
-        values, faults = times(column)
+        values, faults = times(column, None)
         present = faults != MISSING
         if not present.any():
             return

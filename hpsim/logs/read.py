@@ -5,26 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from hpsim.errors import SweepFileError
+from hpsim.exact import NumberLike
 from hpsim.logs.columns import (
     LogError,
+    check_columns,
     checked_map,
+    checked_unit,
     guesses,
     map_flags,
     match_columns,
     one_line,
     printable,
-    seconds_per,
 )
 from hpsim.logs.gather import Gathered
 from hpsim.logs.opening import opened
 from hpsim.logs.source import KINDS
+from hpsim.sweep.file.yaml_file import find
+from hpsim.units import time_in
 
-TOLERANCE = 0.01
-"""Seconds by which ``total_s`` may differ from ``duration_s + queue_wait_s``: columns rounded each by itself."""
+TOLERANCE = "10 ms"
+"""By how much ``total_s`` may differ from ``duration_s + queue_wait_s``: columns rounded each by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +41,7 @@ class Requests:
     ----------
     model, host : str
     duration, wait, total : array (n,)
-        Service time, time in the queue and time from end to end, in seconds.
+        Service time, time in the queue and time from end to end, in the unit of the log.
     """
 
     model: str
@@ -52,7 +58,7 @@ class Dropped:
     Attributes
     ----------
     column, reason : str
-        For example ``duration_s`` and ``negative``.
+        For example ``duration_s`` and ``negative``; of a malformed row ``row`` and what is wrong with it.
     count : int
     place : str
         The first of them: file and row, counted from 1 below the header.
@@ -77,9 +83,9 @@ class RequestLog:
     columns : tuple of dict
         For each file, field → column that it was read from.
     unit : str
-        Of the times in the files; here they are seconds.
+        Of all times, in the files and here.
     tolerance : float
-        Seconds allowed between ``total_s`` and the sum of its parts.
+        What is allowed between ``total_s`` and the sum of its parts.
     read, kept : int
         Requests in the files, and those in ``requests``; the rest are in ``dropped``.
     dropped : tuple of Dropped
@@ -90,7 +96,7 @@ class RequestLog:
     period : (str, str) or None
         First and last ``start``, when there is such a column and it holds numbers or ISO dates throughout.
     hints : tuple of str
-        What was not looked at, for want of a column.
+        What was not looked at, for want of a column, or because a file is cut off.
     """
 
     files: tuple[str, ...]
@@ -111,52 +117,72 @@ def read_log(
     paths: str | Path | Iterable[str | Path],
     map: Mapping[str, str] | None = None,
     unit: str = "s",
-    tolerance: float = TOLERANCE,
+    tolerance: NumberLike = TOLERANCE,
 ) -> RequestLog:
     """Read request logs: CSV, JSON Lines or Parquet, plain or gzipped, told apart by what they hold.
 
     Files are read batch by batch; memory grows by about 150 bytes for each usable request, however wide the rows are.
+    A malformed row, such as a last one that was half written, is dropped with its reason, as one of faulty times is.
 
     Parameters
     ----------
     paths : path or paths
-        Files with the columns ``host, model, duration_s`` and ``queue_wait_s`` or ``total_s`` or both
-        (``total_s = duration_s + queue_wait_s``; the one missing is computed), and optionally ``id`` and ``start``.
+        Files, or the name of a shipped one (``gateway``), with the columns ``host, model, duration_s`` and
+        ``queue_wait_s`` or ``total_s`` or both (``total_s = duration_s + queue_wait_s``; the one missing is computed),
+        and optionally ``id`` and ``start``.
     map : dict of str to str, optional
         Field → column, for columns of other names.
     unit : str
-        Of all times: ``ns, us, ms, s, min`` or ``h``.
-    tolerance : float
-        Seconds by which ``total_s`` may differ from the sum of its parts; beyond, it is clock skew.
+        Of all times, in the files and in what is returned: ``ns, us, ms, s, min`` or ``h``. A time in a file that has
+        a unit of its own (``4 ms``) is converted.
+    tolerance : number or text
+        By how much ``total_s`` may differ from the sum of its parts; beyond, it is clock skew. A number is in ``unit``,
+        text with a unit is converted; 10 ms by default, whatever ``unit`` is.
 
     Raises
     ------
     LogError
-        When a file cannot be read or lacks a column, has rows of unequal length, or no request can be used.
+        When a file cannot be read or lacks a column, has a row without end, or no request can be used.
 
     Examples
     --------
     >>> read_log("gateway.csv", map={"duration_s": "compute_ms", "total_s": "latency_ms"}, unit="ms")  # doctest: +SKIP
     """
-    given, scale = checked_map(map), seconds_per(unit)
-    if not 0 <= tolerance < float("inf"):
-        raise LogError("tolerance", str(tolerance), "seconds, at least 0, for example 0.01")
+    given, allowed = checked_map(map), _read_tolerance(tolerance, checked_unit(unit))
     files = _distinct(paths)
-    gathered = Gathered(scale, tolerance)
+    gathered = Gathered(unit, allowed)
     columns = []
     hints: dict[str, None] = {}
-    for file in files:
-        with opened(file) as source:
-            matched = match_columns(source.place, source.columns, given)
-            columns.append(matched)
-            hints |= dict.fromkeys(_hints(matched, source.columns))
-            before = gathered.read
-            gathered.start(source.place)
-            for arrays in source.batches(list(matched.values())):
-                gathered.add(dict(zip(matched, arrays, strict=True)))
+    for file, path in files.items():
+        place = one_line(file)
+        before = gathered.read
+        gathered.start(place)
+        with opened(path, place) as source:
+            if not source.growing:
+                check_columns(place, source.columns, given)
+            for batch in source.batches(partial(match_columns, given=given)):
+                gathered.add(batch)
             if gathered.read == before:
-                raise LogError(source.place, "a header and no request below it", f"at least one request, as {KINDS}")
-    return _finished(gathered, files, tuple(columns), unit, tolerance, list(hints))
+                raise LogError(place, "a header and no request below it", f"at least one request, as {KINDS}")
+            check_columns(place, source.columns, given)
+            columns.append(match_columns(source.columns, given))
+            hints |= dict.fromkeys(_hints(columns[-1], source.columns))
+            if source.cut_off():
+                hints[
+                    f"{place}: the gzipped data are cut off after row {gathered.read - before:,}; the rest is lost"
+                ] = None
+    return _finished(gathered, list(files), tuple(columns), unit, allowed, list(hints))
+
+
+def _read_tolerance(tolerance: NumberLike, unit: str) -> float:
+    example = f"a time of at least 0, in {unit} or with a unit of its own, for example {TOLERANCE}"
+    try:
+        allowed = time_in(tolerance, unit)
+    except ValueError as fault:
+        raise LogError("tolerance", str(fault), example) from None
+    if allowed < 0:
+        raise LogError("tolerance", str(tolerance), example)
+    return float(allowed)
 
 
 def _finished(
@@ -206,14 +232,21 @@ def _hints(matched: Mapping[str, str], found: Iterable[str]) -> Iterable[str]:
     yield f"duplicates were not looked for: there is no column id{advice}"
 
 
-def _distinct(paths: str | Path | Iterable[str | Path]) -> list[str]:
+def _distinct(paths: str | Path | Iterable[str | Path]) -> dict[str, str]:
+    """Each file as it was named → its path, which for the name of a shipped log is elsewhere."""
     files = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not files:
         raise LogError("log", "no file", "at least one request log")
+    found: dict[str, str] = {}
     seen: set[str] = set()
     for file in files:
-        real = os.path.realpath(file) if "\0" not in file else file  # which opening it will refuse
+        try:
+            path = str(find(file, "configs/logs"))
+        except SweepFileError as fault:
+            raise LogError(fault.place, fault.found, fault.allowed) from None
+        real = os.path.realpath(path)
         if real in seen:
             raise LogError(one_line(file), "the same file twice", "each file once")
         seen.add(real)
-    return files
+        found[file] = path
+    return found

@@ -17,7 +17,7 @@ _QUANTILES = {"minimum": 0.0, "p5": 0.05, "median": 0.5, "maximum": 1.0}
 
 @dataclass(frozen=True)
 class Group:
-    """One model on one host; times in seconds.
+    """One model on one host; times in the unit of the log.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Totals:
-    """The whole log; times in seconds, over all requests kept.
+    """The whole log; times in its unit, over all requests kept.
 
     Attributes
     ----------
@@ -83,9 +83,9 @@ class Summary:
 
 
 def summarize(log: RequestLog, bootstrap: Bootstrap | None = None) -> Summary:
-    """Statistics of ``log`` with bootstrap intervals (default: 1,000 resamples, seed 0)."""
+    """Statistics of ``log``, in its unit, with bootstrap intervals (default: 1,000 resamples, seed 0)."""
     drawn = bootstrap or Bootstrap()
-    return Summary(tuple(_group(requests, drawn) for requests in log.requests), _totals(log), drawn)
+    return Summary(tuple(_group(requests, drawn, log.unit) for requests in log.requests), _totals(log), drawn)
 
 
 def duration_quantile(requests: Requests, q: float, bootstrap: Bootstrap) -> tuple[float, np.ndarray]:
@@ -95,7 +95,7 @@ def duration_quantile(requests: Requests, q: float, bootstrap: Bootstrap) -> tup
     return quantile(requests.duration, q), replicates
 
 
-def _group(requests: Requests, bootstrap: Bootstrap) -> Group:
+def _group(requests: Requests, bootstrap: Bootstrap, unit: str) -> Group:
     durations = {name: estimate(*duration_quantile(requests, q, bootstrap)) for name, q in _QUANTILES.items()}
     random = bootstrap.generator(requests.model, requests.host, "mean")
     means = resampled_mean(requests.duration, bootstrap.resamples, random) if bootstrap.resamples else np.empty(0)
@@ -110,12 +110,12 @@ def _group(requests: Requests, bootstrap: Bootstrap) -> Group:
         longest_wait=float(requests.wait.max()),
         median_total=float(np.median(requests.total)),
         near_minimum=near,
-        flags=tuple(_flags(requests, near, waited)),
+        flags=tuple(_flags(requests, near, waited, unit)),
         **durations,
     )
 
 
-def _flags(requests: Requests, near: int, waited: float) -> list[str]:
+def _flags(requests: Requests, near: int, waited: float, unit: str) -> list[str]:
     """Doubts about the minimum. Of several shortest requests the one that waited least comes first."""
     count, wait = len(requests.duration), float(requests.wait[0])
     flags = []
@@ -127,7 +127,7 @@ def _flags(requests: Requests, near: int, waited: float) -> list[str]:
         alone = "on one request: no other lies" if near == 1 else f"on a handful: only {near} requests lie"
         flags.append(f"the minimum rests {alone} within 10 % of it")
     if wait > 0:
-        flags.append(f"the shortest request itself waited {wait:.3g} s, so the host was not idle then")
+        flags.append(f"the shortest request itself waited {wait:.3g} {unit}, so the host was not idle then")
     if waited > 0.5:
         flags.append(f"saturated: {100 * waited:.3g} % of the requests waited, so an idle host may be faster still")
     return flags

@@ -21,8 +21,13 @@ from hpsim.sweep.file.document import Document, Increment, KeyPath, Plain, dotte
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 40
-Kind = Literal["sweeps", "configs", "configs/counterexamples"]
-_KINDS: dict[Kind, str] = {"sweeps": "sweep", "configs": "pipelines", "configs/counterexamples": "counterexample"}
+Kind = Literal["sweeps", "configs", "configs/counterexamples", "configs/logs"]
+_KINDS: dict[Kind, tuple[str, str]] = {  # what such a file is, and how its name ends
+    "sweeps": ("sweep file", ".yaml"),
+    "configs": ("pipelines file", ".yaml"),
+    "configs/counterexamples": ("counterexample file", ".yaml"),
+    "configs/logs": ("request log", ".csv"),
+}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _LONGEST_NUMBER = 400
@@ -83,7 +88,8 @@ def without_value(data: Plain) -> KeyPath | None:
 def find(name: str, kind: Kind, folder: Path = Path(), place: str | None = None) -> Path:
     """The file that ``name`` means: a path from ``folder`` on, or the bare name of a shipped file.
 
-    ``.yaml`` may be left off a bare name; ``place`` is where the name was written, for the error message.
+    ``.yaml``, or ``.csv`` for a request log, may be left off a bare name; ``place`` is where the name was written, for
+    the error message.
 
     Raises
     ------
@@ -98,12 +104,13 @@ def find(name: str, kind: Kind, folder: Path = Path(), place: str | None = None)
     except (OSError, ValueError) as error:
         found = f"cannot be opened ({_reason(error)})"
     files = shipped(kind)
-    stem = name.removesuffix(".yaml")
+    what, ending = _KINDS[kind]
+    stem = name.removesuffix(ending)
     if stem in files:
         return files[stem]
     close = difflib.get_close_matches(stem.lower(), files, n=1, cutoff=0.75)
     hint = f"did you mean {close[0]}? otherwise " if close else ""
-    allowed = f"{hint}a path to a {_KINDS[kind]} file, or the name of a shipped one ({', '.join(files)})"
+    allowed = f"{hint}a path to a {what}, or the name of a shipped one ({', '.join(files)})"
     written = _one_line(str(path))
     raise SweepFileError(place or written, f"{written}: {found}" if place else found, allowed)
 
@@ -251,8 +258,9 @@ def _reason(error: Exception) -> str:
 def shipped(kind: Kind) -> dict[str, Path]:
     """Name → path of the shipped files: inside an installed package, else beside it in a checkout."""
     package = Path(__file__).resolve().parents[2]
+    _, ending = _KINDS[kind]
     for folder in (package / kind, package.parent / kind):
-        files = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+        files = {path.stem: path for path in sorted(folder.glob(f"*{ending}"))}
         if files:
             return files
     return {}
