@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import children
 import pytest
 from hypothesis import settings
 
@@ -30,6 +31,20 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
 
 
+@pytest.fixture(autouse=True)
+def _no_child_outlives_its_test() -> Iterator[None]:
+    """Whatever a test has started ends with it, though it fails or is interrupted."""
+    yield
+    children.end_all()
+
+
+@pytest.fixture
+def signals_are_heard() -> Iterator[None]:
+    """Python's own handlers in this process, also where the tests run in the background and SIGINT is ignored."""
+    with children.signals_as_in_a_terminal():
+        yield
+
+
 @pytest.fixture
 def rng() -> random.Random:
     """A generator that starts every test from the same seed."""
@@ -46,18 +61,3 @@ def shared_case() -> Callable[[str], object]:
         return json.loads((SHARED_CASES / name).read_text(encoding="utf-8"))
 
     return read
-
-
-def drawn_on(terminal: int) -> bytes:
-    """Everything drawn on a pseudo-terminal until its other end is closed; the terminal is closed too."""
-    drawn = b""
-    while True:
-        try:
-            piece = os.read(terminal, 65536)
-        except OSError:  # how Linux tells that the other end is closed
-            break
-        if not piece:
-            break
-        drawn += piece
-    os.close(terminal)
-    return drawn

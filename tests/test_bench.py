@@ -7,13 +7,12 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
-import threading
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import children
 import numpy as np
 import pyarrow.parquet
 import pytest
@@ -351,21 +350,11 @@ def test_nothing_is_left_behind_when_stopped(signum: signal.Signals, step: str, 
     command = [sys.executable, "-c", "from hpsim.cli import main; main()", "bench", "--quick"]
     package = str(Path(library.__file__).parents[2])
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": package}
-    process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    limit = threading.Timer(120, process.kill)
-    limit.start()
-    try:
-        assert process.stderr is not None
-        lines = iter(process.stderr.readline, "")
-        assert any(step in line for line in lines)
-        process.send_signal(signum)
-        out, err = process.communicate()
-    finally:
-        limit.cancel()
-        process.kill()
-    assert process.returncode == 128 + signum
-    assert out == ""
-    assert err.splitlines()[-1] == f"stopped by {signum.name}: temporary files are removed"
+    process = children.start(command, cwd=tmp_path, env=environment)
+    children.wait_for_line(process, step)
+    process.send_signal(signum)
+    ended = children.finish(process)
+    assert ended.returncode == 128 + signum
+    assert ended.stdout == ""
+    assert ended.stderr.splitlines()[-1] == f"stopped by {signum.name}: temporary files are removed"
     assert list(tmp_path.iterdir()) == []

@@ -4,49 +4,40 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import random
 import re
-import resource
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+import children
 import pyarrow.parquet as pq
 import pytest
-from conftest import drawn_on
 from fake_runs import content
 
 SCRIPT = Path(__file__).with_name("fake_runs.py")
-ENVIRONMENT = {
-    **os.environ,
-    "PYTHONPATH": os.pathsep.join([str(SCRIPT.parents[1]), os.environ.get("PYTHONPATH", "")]),
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
 
 
-def start(folder: Path, sweep: str, seconds: float = 0.0, *arguments: str, **options: object) -> subprocess.Popen[str]:
-    """Start ``hpsim sweep run`` on stand-in chunks that take ``seconds`` each."""
-    command = [sys.executable, str(SCRIPT), sweep, str(seconds), "--out", str(folder), "--workers", "2", *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-    return subprocess.Popen(command, env=ENVIRONMENT, **pipes)  # type: ignore[call-overload,no-any-return]
+def command(folder: Path, sweep: str, seconds: float, *arguments: str) -> list[str]:
+    """``hpsim sweep run`` on stand-in chunks that take ``seconds`` each."""
+    return [sys.executable, str(SCRIPT), sweep, str(seconds), "--out", str(folder), "--workers", "2", *arguments]
 
 
-def wait_for_records(folder: Path, process: subprocess.Popen[str], count: int) -> None:
+def start(folder: Path, sweep: str, seconds: float = 0.0, *arguments: str) -> children.Child:
+    """Start it."""
+    return children.start(command(folder, sweep, seconds, *arguments))
+
+
+def wait_for_records(folder: Path, process: children.Child, count: int) -> None:
     """Wait until so many parts have a record."""
-    deadline = time.monotonic() + 30
-    while len(list((folder / "_parts").glob("0*.json"))) < count:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
+    children.wait_until(process, lambda: len(list((folder / "_parts").glob("0*.json"))) >= count)
 
 
-def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+def finish(process: children.Child) -> tuple[int, str, str]:
     """Exit code, stdout and stderr."""
-    stdout, stderr = process.communicate(timeout=60)
-    return process.returncode, stdout, stderr
+    ended = children.finish(process)
+    return ended.returncode, ended.stdout, ended.stderr
 
 
 def test_killed_at_any_moment_it_resumes_to_the_same_bytes(tmp_path: Path) -> None:
@@ -62,8 +53,7 @@ def test_killed_at_any_moment_it_resumes_to_the_same_bytes(tmp_path: Path) -> No
         wait_for_records(killed, process, count)
         time.sleep(moments.random() / 100)
         process.kill()
-        process.communicate()
-        kills += process.returncode == -signal.SIGKILL
+        kills += children.finish(process).returncode == -signal.SIGKILL
         for part in killed.glob("*/*.parquet"):
             pq.read_table(part)
     assert kills == 5
@@ -98,31 +88,21 @@ def test_a_signal_ends_in_good_order(tmp_path: Path, signum: signal.Signals, cod
 
 def test_a_second_interrupt_quits_at_once(tmp_path: Path) -> None:
     """A second Ctrl-C does not wait for chunks that take long."""
-    process = start(tmp_path / "run", "{}", 20)
-    deadline = time.monotonic() + 30
-    while not (tmp_path / "run" / "_parts").is_dir():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    time.sleep(0.2)
+    process = start(tmp_path / "run", "{}", 600)
+    children.wait_for_line(process, "a chunk starts")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    time.sleep(children.task_seconds(3))
     assert process.poll() is None, "the first one waits for the running chunks"
-    asked = time.monotonic()
     process.send_signal(signal.SIGINT)
     returned, _, stderr = finish(process)
     assert returned == 130
-    assert time.monotonic() - asked < 5
     assert "stopped at once: finished parts are intact; the same command resumes" in stderr
 
 
 def test_full_disk_is_one_message(tmp_path: Path) -> None:
     """Where the system lets no more be written, the run ends with one line and exit code 2, and resumes later."""
-
-    def at_most_2000_bytes_a_file() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-
-    process = start(tmp_path, "{}", preexec_fn=at_most_2000_bytes_a_file)
-    returned, stdout, stderr = finish(process)
+    at_most_2048_bytes_a_file = ["sh", "-c", 'ulimit -f 4 && exec "$@"', "sh"]
+    returned, stdout, stderr = finish(children.start([*at_most_2048_bytes_a_file, *command(tmp_path, "{}", 0)]))
     assert (returned, stdout) == (2, "")
     assert "no room to write (File too large); finished parts are intact; make room, and the same command" in stderr
     assert "Traceback" not in stderr
@@ -155,12 +135,8 @@ def test_no_workers_is_one_message(tmp_path: Path) -> None:
 
 def test_a_terminal_gets_a_bar_and_its_cursor_back(tmp_path: Path) -> None:
     """On a terminal a bar with chunks, points, rate and time left is drawn, and afterwards the cursor is back."""
-    terminal, end = pty.openpty()
-    process = start(tmp_path, json.dumps({"configs": 40}), 0.1, stderr=end)
-    os.close(end)
-    drawn = drawn_on(terminal)
-    assert finish(process)[0] == 0
-    text = drawn.decode()
+    text, ended = children.drawn_by(command(tmp_path, json.dumps({"configs": 40}), 0.1), "stderr")
+    assert ended.returncode == 0
     assert re.search(r"\d+/10 chunks · \d+ points", text)
     assert "points/s" in text
     assert " left" in text
@@ -173,13 +149,11 @@ def test_a_chunk_of_hours_does_not_hold_up_an_interrupt(tmp_path: Path, workers:
     """What runs for too long after Ctrl-C is abandoned between two kernel calls; the run can be resumed."""
     sweep = "configs: 64\nstages: 2\ntau: {integers: [1, 9]}\nmicrobatches: [1099511627776]\n"
     (tmp_path / "long.yaml").write_text(sweep)
-    code = "from hpsim.cli import main; main()"
-    command = [sys.executable, "-c", code, "sweep", "run", "long.yaml", "--workers", workers, "--set", "resolution=0"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    process.stderr.readline()
-    time.sleep(3)
+    code = children.telling("hpsim.lanes:given_up", 20) + "from hpsim.cli import main; main()"
+    words = ["sweep", "run", "long.yaml", "--workers", workers, "--set", "resolution=0"]
+    process = children.start([sys.executable, "-c", code, *words], cwd=tmp_path)
+    children.wait_for_line(process, "given_up is called")
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "0 of 1 parts are finished" in told
+    ended = children.finish(process)
+    assert ended.returncode == 130
+    assert "0 of 1 parts are finished" in ended.stderr

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 
+import children
 import pytest
 from click.testing import CliRunner
 from request_logs import requests, write_csv, write_json_lines
@@ -151,11 +151,11 @@ def test_mistakes_end_with_one_line_and_2(path, monkeypatch, capsys, arguments, 
 
 def test_a_log_that_comes_through_a_pipe(path):
     """A log need not be a file that can be read twice; another process prints the same."""
-    piped = subprocess.run(
+    piped = children.run(
         [sys.executable, "-c", "from hpsim.cli import main; main()", "log", "/dev/stdin", "--json"],
         input=path.read_bytes(),
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
+        text=False,
         check=True,
     )
     here = json.loads(log(path, "--json"))

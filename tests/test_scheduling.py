@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-import subprocess
 import sys
 from fractions import Fraction
 
+import children
 import numpy as np
 import pytest
 
@@ -235,10 +235,7 @@ def test_wrong_pipeline():
 def test_the_function_is_found_in_the_package():
     """``hpsim.schedule`` is the function, and neither it nor its module load anything compiled."""
     code = "import sys, hpsim; print(callable(hpsim.schedule), 'numba' in sys.modules)"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "True False\n"
-    )
+    assert children.run([sys.executable, "-c", code], check=True).stdout == "True False\n"
 
 
 def test_a_schedule_is_told_in_one_line():

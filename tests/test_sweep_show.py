@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import children
 import jsonschema
 import pytest
 
@@ -76,10 +76,10 @@ STRUCTURAL = [
 ]
 
 
-def hpsim(*arguments: str) -> subprocess.CompletedProcess[str]:
+def hpsim(*arguments: str) -> children.Ended:
     """The command line as a user runs it, in a fresh process."""
     code = "import sys; from hpsim.cli import main; sys.argv[0] = 'hpsim'; main()"
-    return subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True)
+    return children.run([sys.executable, "-c", code, *arguments], cwd=ROOT)
 
 
 def as_json(data: Any) -> Any:
@@ -209,7 +209,7 @@ def test_show_and_schema_load_nothing_heavy() -> None:
         "for command in (['show', 'hand_crafted'], ['schema']): cli(['sweep', *command], standalone_mode=False)\n"
         "print([name for name in ('numba', 'pandas', 'pyarrow') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = children.run([sys.executable, "-c", code], cwd=ROOT, check=True)
     assert done.stdout.endswith("[]\n")
 
 

@@ -6,10 +6,10 @@ import itertools
 import os
 import random
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
 from fake_runs import content
 
@@ -175,11 +175,16 @@ for S in map(int, sys.argv[1:]):
 MAKESPANS = {3: [[7.0, 13.0]], 4: [[11.5, 19.5]], 5: [[17.0, 27.0]]}
 
 
-def simulating(code: Path, *lengths: int, package: Path = PACKAGE) -> subprocess.Popen[str]:
+def simulating(code: Path, *lengths: int, package: Path = PACKAGE) -> children.Child:
     """A process that needs the kernels for so many stages, compiled or found in ``code``; warnings end it."""
     command = [sys.executable, "-P", "-W", "error", "-c", SIMULATE, *map(str, lengths)]
-    variables = environment(code, package)
-    return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return children.start(command, env=environment(code, package))
+
+
+def said(process: children.Child) -> tuple[str, str]:
+    """What it prints until its end."""
+    ended = children.finish(process)
+    return ended.stdout, ended.stderr
 
 
 def right(*lengths: int) -> tuple[str, str]:
@@ -194,11 +199,10 @@ FOR_ANY_S, FOR_EACH_S = 3, 2
 def test_processes_that_compile_at_once(tmp_path: Path) -> None:
     """Two compile the same kernel and two others of the same function, all at once; afterwards each is on disk."""
     processes = {simulating(tmp_path, S): S for S in (3, 4, 5)} | {simulating(tmp_path, 3): 3}
-    said = {process: process.communicate() for process in processes}
-    assert said == {process: right(S) for process, S in processes.items()}
+    assert [said(process) for process in processes] == [right(S) for S in processes.values()]
     before = {file: file.stat().st_ino for file in compiled_in(tmp_path)}
     assert len(before) == FOR_ANY_S + 3 * FOR_EACH_S
-    assert simulating(tmp_path, 3, 4, 5).communicate() == right(3, 4, 5)
+    assert said(simulating(tmp_path, 3, 4, 5)) == right(3, 4, 5)
     assert {file: file.stat().st_ino for file in compiled_in(tmp_path)} == before
 
 
@@ -211,7 +215,7 @@ def test_versions_side_by_side(tmp_path: Path) -> None:
 
     def new_files(package: Path) -> int:
         before = len(compiled_in(code))
-        assert simulating(code, 3, package=package).communicate() == right(3)
+        assert said(simulating(code, 3, package=package)) == right(3)
         return len(compiled_in(code)) - before
 
     assert new_files(PACKAGE) == FOR_ANY_S + FOR_EACH_S

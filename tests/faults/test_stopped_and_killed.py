@@ -9,6 +9,7 @@ import signal
 import time
 from pathlib import Path
 
+import children
 import pytest
 
 from faults.runs import (
@@ -19,7 +20,6 @@ from faults.runs import (
     environment,
     every_part_opens,
     records,
-    wait_for,
     wait_for_records,
 )
 
@@ -56,7 +56,7 @@ def test_signals_before_the_first_part(
     for k in range(3):
         ready, out = tmp_path / f"ready-{k}", tmp_path / f"run-{k}"
         process = fuzz.sweep.elsewhere({**fuzz.sweep.environment, "READY": str(ready)}).start(out)
-        wait_for(process, ready.exists)
+        children.wait_until(process, ready.exists)
         time.sleep(0.05 + 0.4 * rng.random())
         process.send_signal(signum)
         returned, _, stderr = end(process)
@@ -69,7 +69,7 @@ def test_signals_before_the_first_part(
 def test_a_signal_while_kernels_compile(small: Undisturbed, tmp_path: Path) -> None:
     """Stopped while the first chunks wait for the compiler it ends in good order, and resumes."""
     process = small.sweep.elsewhere(environment(tmp_path / "code")).start(tmp_path / "run")
-    wait_for(process, lambda: list(tmp_path.glob("code/*/*.nbc")))
+    children.wait_until(process, lambda: list(tmp_path.glob("code/*/*.nbc")))
     process.send_signal(signal.SIGTERM)
     returned, _, stderr = end(process)
     assert returned == 143, stderr
