@@ -161,7 +161,7 @@ def wait_for_line(process: Child, words: str, *, tasks: float = PATIENCE) -> Non
     while not (said[-1].endswith(b"\n") and words.encode() in said[-1]):
         if select.select([descriptor], [], [], LOOK_SECONDS)[0]:
             byte = os.read(descriptor, 1)  # one at a time, so that nothing of the next line is taken
-            assert byte, (words, process.args, b"".join(said).decode())
+            assert byte, f"it ended without {words!r}: {b''.join(said).decode()}"
             said += [byte] if said[-1].endswith(b"\n") else [said.pop() + byte]
         elif patience.is_over():
             pytest.fail(f"waited in vain for {words!r}, {tasks} reference tasks long: {process.args}")

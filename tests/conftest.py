@@ -20,6 +20,16 @@ settings.register_profile("reproducible", derandomize=True, deadline=None, datab
 settings.load_profile("reproducible")
 
 
+def slow(*values: object) -> object:
+    """A case that only the whole suite needs: a smaller one of its kind is always there."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def seeds(n: int) -> list[object]:
+    """So many seeds, of which the fast run takes a quarter."""
+    return [*range(-(-n // 4)), *map(slow, range(-(-n // 4), n))]
+
+
 def scaled(n: int) -> int:
     """``n`` cases, fewer of them when the kernels are not compiled."""
     return max(1, int(n * SIZE))

@@ -324,6 +324,19 @@ def test_a_childs_peak_is_its_own() -> None:
     assert 100e6 <= large - small + 1e6 <= 110e6
 
 
+def test_signals_that_are_ignored_stay_so(signals_are_heard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM ends a benchmark, unless whoever started it had it ignored; afterwards it acts as before."""
+    during = []
+    monkeypatch.setattr(library, "bench", lambda *_, **__: during.append(signal.getsignal(signal.SIGTERM)))
+    monkeypatch.setattr("hpsim.cli.bench_table.page", lambda report: "")
+    for before in (signal.SIG_IGN, signal.SIG_DFL):
+        signal.signal(signal.SIGTERM, before)
+        assert CliRunner().invoke(cli, ["bench"]).exit_code == 0
+        assert signal.getsignal(signal.SIGTERM) == before
+    assert during[0] == signal.SIG_IGN
+    assert callable(during[1])
+
+
 def test_a_failing_child_is_told(tmp_path: Path) -> None:
     """When a process of the benchmark fails, the message holds its exit code and its last words."""
     with pytest.raises(HpsimError, match=r"exit code 3 \(last words\)"):

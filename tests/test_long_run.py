@@ -10,6 +10,7 @@ from math import lcm
 from typing import Any
 
 import pytest
+from conftest import seeds
 from knob_systems import System, draw, draw_near
 
 import hpsim.long_run
@@ -73,7 +74,7 @@ def test_coprime_channels_of_almost_equal_rates_take_bounded_steps() -> None:
     assert late.steps == hpsim.long_run.PATIENCE
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(SEEDS))
 def test_against_full_simulation(seed: int) -> None:
     """On 400 random systems over all knobs, half of them with long transients, T(M) is the simulated one, exactly."""
     rng = random.Random(20261201 + seed)

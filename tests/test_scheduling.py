@@ -10,6 +10,7 @@ from fractions import Fraction
 import children
 import numpy as np
 import pytest
+from conftest import seeds
 
 from hpsim import ASYNC, BLOCKING, FREE, PARTIAL, RENDEZVOUS, Pipeline, Regime, schedule
 from hpsim.errors import HpsimError, PipelineError, RegimeError
@@ -58,7 +59,7 @@ def events(p: Pipeline, M: int, knobs: dict[str, object], given: dict[str, objec
 
 
 @pytest.mark.parametrize("fractions", [False, True], ids=["whole numbers", "fractions"])
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(SEEDS))
 def test_equal_to_the_twin_on_every_knob(seed, fractions):
     """Every event of random systems is exactly the twin's: constant and varying times, lists of knobs, releases."""
     rng = random.Random(1000 + seed)
@@ -75,7 +76,7 @@ def test_equal_to_the_twin_on_every_knob(seed, fractions):
         assert (ours.sent - ours.send).tolist() == transfers
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(SEEDS))
 def test_shares_add_up_to_the_makespan(seed):
     """Service, sending, starved and blocked are the sums of their intervals and add up exactly, in every regime."""
     rng = random.Random(2000 + seed)

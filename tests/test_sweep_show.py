@@ -75,6 +75,8 @@ STRUCTURAL = [
     "zero_configs",
 ]
 
+SCHEMA = jsonschema.Draft202012Validator(sweep_json_schema())
+
 
 def hpsim(*arguments: str) -> children.Ended:
     """The command line as a user runs it, in a fresh process."""
@@ -223,13 +225,12 @@ def test_the_schema_is_a_json_schema_that_describes_every_key() -> None:
     "file", sorted([*FILES.glob("valid/*.yaml"), *ROOT.glob("sweeps/*.yaml")]), ids=lambda f: f.stem
 )
 def test_the_schema_accepts_valid_files_and_their_resolved_form(file: Path) -> None:
-    schema = sweep_json_schema()
-    jsonschema.validate(as_json(load(file).data), schema, cls=jsonschema.Draft202012Validator)
-    jsonschema.validate(load_sweep(file).resolved(), schema, cls=jsonschema.Draft202012Validator)
+    SCHEMA.validate(as_json(load(file).data))
+    SCHEMA.validate(load_sweep(file).resolved())
 
 
 @pytest.mark.parametrize("name", STRUCTURAL)
 def test_the_schema_rejects_structural_mistakes(name: str) -> None:
     data = as_json(load(FILES / "invalid" / f"{name}.yaml").data)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(data, sweep_json_schema(), cls=jsonschema.Draft202012Validator)
+        SCHEMA.validate(data)

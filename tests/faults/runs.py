@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from dataclasses import dataclass, replace
 from functools import cache
@@ -158,6 +157,3 @@ def _works(command: list[str]) -> bool:
         return children.run(command).returncode == 0
     except FileNotFoundError:  # no unshare on this system
         return False
-
-
-INTERRUPTS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import children
 import pytest
+from conftest import slow
 
 from faults.runs import (
-    INTERRUPTS,
     Undisturbed,
     compiled_only,
     end,
@@ -28,7 +28,7 @@ pytestmark = compiled_only
 KILLS = 20
 
 
-@pytest.mark.parametrize(("signum", "code"), INTERRUPTS)
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), slow(signal.SIGTERM, 143)])
 def test_signals_at_random_moments(
     fuzz: Undisturbed, tmp_path: Path, rng: random.Random, signum: signal.Signals, code: int
 ) -> None:
@@ -48,7 +48,7 @@ def test_signals_at_random_moments(
     fuzz.ends_alike(tmp_path)
 
 
-@pytest.mark.parametrize(("signum", "code"), INTERRUPTS)
+@pytest.mark.parametrize(("signum", "code"), [slow(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_before_the_first_part(
     fuzz: Undisturbed, tmp_path: Path, rng: random.Random, signum: signal.Signals, code: int
 ) -> None:
@@ -78,6 +78,7 @@ def test_a_signal_while_kernels_compile(small: Undisturbed, tmp_path: Path) -> N
     small.ends_alike(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_killed_twenty_times_in_one_run(fuzz: Undisturbed, tmp_path: Path, rng: random.Random) -> None:
     """``kill -9`` at twenty random moments over one run: every part opens each time, and no byte is lost or altered."""
     before = 0
@@ -96,7 +97,7 @@ def test_killed_twenty_times_in_one_run(fuzz: Undisturbed, tmp_path: Path, rng: 
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-@pytest.mark.parametrize("name", ["fuzz", "violating"])
+@pytest.mark.parametrize("name", [slow("fuzz"), "violating"])
 def test_workers_do_not_change_a_byte(request: pytest.FixtureRequest, tmp_path: Path, name: str, workers: int) -> None:
     """1, 2 and 5 threads write the same files, of points and of violations."""
     reference: Undisturbed = request.getfixturevalue(name)
