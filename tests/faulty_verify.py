@@ -65,7 +65,3 @@ def main() -> None:
         chunk.run_chunk = slow_chunk
     sys.argv = ["hpsim", "verify", *sys.argv[2:]]
     hpsim()
-
-
-if __name__ == "__main__":
-    main()

@@ -193,9 +193,11 @@ def test_numbers_of_a_damaged_run_json_count_as_nothing(tmp_path: Path, fakes: I
     first = run_sweep(SWEEP, tmp_path, workers=1)
     damaged = {**first.run, "wall_seconds": value, "parts_done": value, "totals": value}
     (tmp_path / "run.json").write_text(json.dumps(damaged))
+    began = time.monotonic()
     again = run_sweep(SWEEP, tmp_path, workers=1)
+    passed = time.monotonic() - began
     assert (again.totals, again.run["status"], again.run["parts_done"]) == (first.totals, "complete", PARTS)
-    assert 0 <= again.wall_seconds <= 1
+    assert 0 <= again.wall_seconds <= passed
 
 
 def test_fresh_starts_over(tmp_path: Path, fakes: Install) -> None:

@@ -337,9 +337,10 @@ def test_a_reader_that_has_seen_enough_is_not_a_counterexample() -> None:
     assert done.stderr.splitlines()[-2:] == ["verify: 2,808 points in 4 chunks", "verify: 3 claims"]
 
 
-def helper(*words: str) -> list[str]:
-    """The command that starts the helper."""
-    return [sys.executable, *QUIET, str(TESTS / "faulty_verify.py"), *words]
+def helper(*words: str, before: str = "") -> list[str]:
+    """The command that starts the helper, after this code."""
+    code = f"{before}\nimport sys\nsys.path.insert(0, {str(TESTS)!r})\nfrom faulty_verify import main\nmain()"
+    return [sys.executable, *QUIET, "-c", code, *words]
 
 
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -357,9 +358,10 @@ def test_a_signal_ends_it(tmp_path: Path, signum: signal.Signals, code: int) -> 
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_proof(signum: signal.Signals, code: int) -> None:
     """A proof that takes long is given up soon, and the signal is not lost in the solver."""
-    process = children.start(helper("0", "--claims", "more-window", "--seconds", "600"))
-    children.wait_for_line(process, "verify: 1 claim")
-    time.sleep(children.task_seconds(20))
+    told = children.telling("hpsim.conjecture.prove.smt:Prover.ask", 10)
+    process = children.start(helper("0", "--claims", "more-window", "--seconds", "600", before=told))
+    children.wait_for_line(process, "ask is called")
+    time.sleep(children.task_seconds(5))
     process.send_signal(signum)
     sent = time.monotonic()
     ended = children.finish(process)
