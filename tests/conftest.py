@@ -10,13 +10,15 @@ from pathlib import Path
 
 import children
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 SHARED_CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
 
 SIZE = 0.02 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 1.0  # kernels as plain Python are that much slower
 
-settings.register_profile("reproducible", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "reproducible", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("reproducible")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import children
 import pyarrow.parquet as pq
 import pytest
-from conftest import slow
+from conftest import scaled, slow
 from fake_runs import content
 
 SCRIPT = Path(__file__).with_name("fake_runs.py")
@@ -122,7 +122,7 @@ def test_a_background_job_of_a_script_goes_on(
 @pytest.mark.parametrize(
     ("words", "once_in", "codes"),
     [
-        (["search", "T_async <= T_blocking", "--budget", "300000"], "hpsim.conjecture.search:look", {0}),
+        (["search", "T_async <= T_blocking", "--budget", str(scaled(300_000))], "hpsim.conjecture.search:look", {0}),
         (["prove", "T_rendezvous <= 2*T_blocking", "--seconds", "2"], "hpsim.conjecture.prove.smt:Prover.ask", {0, 3}),
         (["verify", "--claims", "cor5"], "hpsim.conjecture.prove.smt:Prover.ask", {0}),
         (["query", "run", "SELECT count(*) FROM range(100_000_000)"], "hpsim.analysis.interrupt:_watching", {0}),
