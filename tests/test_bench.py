@@ -83,6 +83,7 @@ def quick() -> Quick:
         return Quick(patch)
 
 
+@pytest.mark.slow
 def test_every_section_and_case_is_there(quick: Quick) -> None:
     """Nine sections, and in each of them the cases that its sizes ask for, on one thread and on all."""
     threads = thread_counts()
@@ -117,6 +118,7 @@ def test_every_section_and_case_is_there(quick: Quick) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_figures_come_from_the_runs_that_are_listed(quick: Quick) -> None:
     """A rate is the work over the shortest run, a duration the median of the runs, timed by the clock alone."""
     figures = [figure for row in quick.rows for figure in (row["figure"], row["against"]) if figure]
@@ -130,6 +132,7 @@ def test_figures_come_from_the_runs_that_are_listed(quick: Quick) -> None:
             assert figure["value"] == median(figure["seconds"])
 
 
+@pytest.mark.slow
 def test_ratios_and_verdicts_come_from_the_figures_shown(quick: Quick) -> None:
     """Each ratio is the quotient of the two figures beside it, each verdict the comparison with the bound beside it."""
     for row in quick.rows:
@@ -145,6 +148,7 @@ def test_ratios_and_verdicts_come_from_the_figures_shown(quick: Quick) -> None:
     assert quick.data["targets"] == {"met": sum(verdicts), "total": len(verdicts)}
 
 
+@pytest.mark.slow
 def test_the_machine_is_named(quick: Quick) -> None:
     """Figures without processor and versions say nothing."""
     machine = quick.data["machine"]
@@ -153,6 +157,7 @@ def test_the_machine_is_named(quick: Quick) -> None:
     assert quick.data["quick"] is True
 
 
+@pytest.mark.slow
 def test_progress_goes_to_stderr(quick: Quick) -> None:
     """Standard output holds the JSON alone; each step is one line on stderr."""
     lines = quick.result.stderr.splitlines()
@@ -160,6 +165,7 @@ def test_progress_goes_to_stderr(quick: Quick) -> None:
     assert all(line.startswith("bench: ") for line in lines)
 
 
+@pytest.mark.slow
 def test_the_page_shows_every_case(quick: Quick, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --json each case is a line with its figure, and the page says that quick figures mean little."""
     monkeypatch.setattr(library, "bench", lambda *args, **options: quick.report)

@@ -14,7 +14,7 @@ import event_simulation
 import heteropipe.core
 import numpy as np
 import pytest
-from conftest import SIZE, scaled, slow
+from conftest import SIZE, scaled
 from peers.systems import ALWAYS, PIPELINES, REGIMES, System, alike, checkpoints, draw, table
 
 from hpsim import lanes
@@ -177,7 +177,8 @@ def written_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(SIZE < 1, reason="nothing is compiled")
-@pytest.mark.parametrize("damage", ["one bit", *map(slow, ("garbage", "emptied", "cut off"))])
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_a_corrupt_cache_is_one_warning(damage: str, written_cache: Path, tmp_path: Path) -> None:
     """Compiled code on disk that is not as it was written is made anew, and then good for the next process."""
     shutil.copytree(written_cache, tmp_path, dirs_exist_ok=True)

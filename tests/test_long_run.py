@@ -100,6 +100,7 @@ def check_every_event(system: System, events: twin.Events, m: int) -> None:
         assert found == expected + transfer, (system, "sent", s, m)
 
 
+@pytest.mark.slow
 def test_the_choice_of_periods_decides_about_speed_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever periods are tried, in whatever order, every event is right, also where one block looks into another."""
     rng = random.Random(14)

@@ -16,7 +16,7 @@ import children
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from conftest import SIZE, scaled
+from conftest import SIZE, scaled, seeds, slow
 
 from hpsim.claims import exact_algebra
 from hpsim.claims.catalogue import claim
@@ -82,7 +82,7 @@ TRUTHS = [
 
 
 @compiled
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize(("text", "relation", "minimum"), FALSEHOODS, ids=[text for text, _, _ in FALSEHOODS])
 def test_a_planted_falsehood_is_found_and_shrunk(text: str, relation: str | None, minimum: Example, seed: int) -> None:
     """Within the default budget, for several seeds, and down to the minimum of the written order."""
@@ -455,7 +455,7 @@ def test_ctrl_c_ends_a_search_with_exit_code_130() -> None:
 
 
 @compiled
-@pytest.mark.parametrize(("signum", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("signum", "exit_code"), [(signal.SIGINT, 130), slow(signal.SIGTERM, 143)])
 def test_a_signal_ends_the_solver_within_a_search(signum: signal.Signals, exit_code: int) -> None:
     """The solver takes Ctrl-C for itself; the search ends nevertheless, and soon."""
     pytest.importorskip("z3")

@@ -12,7 +12,7 @@ from fractions import Fraction
 import children
 import numpy as np
 import pytest
-from conftest import SIZE, scaled
+from conftest import SIZE, scaled, slow
 from peers.systems import PIPELINES, REGIMES, System, alike, draw, table
 
 from hpsim import ASYNC, BLOCKING, FREE, PARTIAL, Pipeline, Regime, simulate
@@ -43,7 +43,7 @@ def floats(shape: tuple[int, int], seed: int = 0) -> tuple[np.ndarray, np.ndarra
 
 
 @pytest.mark.parametrize("regime", REGIMES)
-@pytest.mark.parametrize("n", PIPELINES if SIZE == 1 else (1, 3))
+@pytest.mark.parametrize("n", [1, 65, *map(slow, PIPELINES[1:-1])] if SIZE == 1 else [1, 3])
 def test_arrays_equal_the_twin_on_fractions(regime: str, n: int, rng: random.Random) -> None:
     """Equal S, one share a pipeline, latency, M in any order and repeated: equal as rationals."""
     for S in (1, 2, 5, 16, 17):

@@ -95,6 +95,7 @@ def test_real_runs_compile_nothing_after_it(tmp_path: Path) -> None:
     } == {}
 
 
+@pytest.mark.slow
 @compiled_only
 def test_the_second_time_everything_is_in_the_cache(tmp_path: Path) -> None:
     """The line tells how many kernels there are, that all came from the cache, and where it is."""

@@ -30,7 +30,7 @@ def fuzz(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Undisturbe
 def violating(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Undisturbed:
     """A sweep in fifty parts with a tolerance that rounding exceeds, so that each part has violations to record."""
     out = tmp_path_factory.mktemp("violating") / "run"
-    settings = ("arithmetic=float64", "tolerance=1e-17", "record=violations", "configs=500", "chunk=10")
+    settings = ("stages=3", "arithmetic=float64", "tolerance=1e-17", "record=violations", "configs=500", "chunk=10")
     arguments = [word for setting in settings for word in ("--set", setting)]
     return undisturbed(out, environment(compiled), "paper_fuzz", *arguments, code=1)
 

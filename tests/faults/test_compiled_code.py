@@ -127,7 +127,7 @@ def place(tmp_path: Path, fault: str) -> tuple[dict[str, str], Path | None]:
     [
         slow("missing folder"),
         slow("file for a folder"),
-        "read-only folder",
+        slow("read-only folder"),
         slow("no variables"),
         slow("read-only installation"),
         "read-only installation, no home",
@@ -213,6 +213,7 @@ def test_processes_that_compile_at_once(tmp_path: Path) -> None:
     assert {file: file.stat().st_ino for file in compiled_in(tmp_path)} == before
 
 
+@pytest.mark.slow
 def test_versions_side_by_side(tmp_path: Path) -> None:
     """Two installations, one of them then changed, keep code in one folder: none uses another's or loses its own."""
     code = tmp_path / "code"

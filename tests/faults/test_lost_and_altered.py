@@ -82,8 +82,9 @@ exit $code
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(namespace() is None, reason="no small disk can be made: mounting is not allowed here")
-@pytest.mark.parametrize("share", [slow(0.0), slow(0.2), 0.5, slow(0.9)])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.9])
 def test_full_disk(fuzz: Undisturbed, tmp_path: Path, share: float) -> None:
     """With room for a share of the run: one line, exit code 2, finished parts intact; with more room it resumes."""
     needed = sum(-(-len(written) // BLOCK) * BLOCK for written in fuzz.content.values())

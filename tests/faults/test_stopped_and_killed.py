@@ -26,9 +26,11 @@ from faults.runs import (
 pytestmark = compiled_only
 
 KILLS = 20
+INTERRUPTS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
-@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), slow(signal.SIGTERM, 143)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("signum", "code"), INTERRUPTS)
 def test_signals_at_random_moments(
     fuzz: Undisturbed, tmp_path: Path, rng: random.Random, signum: signal.Signals, code: int
 ) -> None:
@@ -48,7 +50,8 @@ def test_signals_at_random_moments(
     fuzz.ends_alike(tmp_path)
 
 
-@pytest.mark.parametrize(("signum", "code"), [slow(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("signum", "code"), INTERRUPTS)
 def test_signals_before_the_first_part(
     fuzz: Undisturbed, tmp_path: Path, rng: random.Random, signum: signal.Signals, code: int
 ) -> None:
