@@ -69,7 +69,7 @@ def test_killed_at_any_moment_it_resumes_to_the_same_bytes(tmp_path: Path) -> No
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_in_good_order(tmp_path: Path, signum: signal.Signals, code: int) -> None:
     """SIGINT and SIGTERM end with their exit code, the parts finished, and a folder that resumes to the same bytes."""
-    process = start(tmp_path / "stopped", "{}", 0.05)
+    process = start(tmp_path / "stopped", "{}", 0.3)
     wait_for_records(tmp_path / "stopped", process, 2)
     process.send_signal(signum)
     returned, stdout, stderr = finish(process)
@@ -109,7 +109,7 @@ def test_a_background_job_of_a_script_goes_on(
     tmp_path: Path, signum: signal.Signals, code: int, parts: Container[int]
 ) -> None:
     """Where SIGINT is ignored from the start it stays so, as under nohup; SIGTERM still ends a run in good order."""
-    process = children.start([*IGNORING, *command(tmp_path, "{}", 0.05)])
+    process = children.start([*IGNORING, *command(tmp_path, "{}", 0.3)])
     wait_for_records(tmp_path, process, 2)
     process.send_signal(signal.SIGINT)
     process.send_signal(signum)
