@@ -5,18 +5,31 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import children
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 SHARED_CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
 
 SIZE = 0.02 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 1.0  # kernels as plain Python are that much slower
 
-settings.register_profile("reproducible", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "reproducible", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("reproducible")
+
+
+def slow(*values: object) -> object:
+    """A case that only the whole suite needs: a smaller one of its kind is always there."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def seeds(n: int) -> list[object]:
+    """So many seeds, of which the fast run takes a quarter."""
+    return [*range(-(-n // 4)), *map(slow, range(-(-n // 4), n))]
 
 
 def scaled(n: int) -> int:
@@ -28,6 +41,20 @@ def pytest_configure(config: pytest.Config) -> None:
     """The sampler's words wrap around 2^64; compiled code does so silently, NumPy's scalars say it."""
     if SIZE < 1:
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
+
+
+@pytest.fixture(autouse=True)
+def _no_child_outlives_its_test() -> Iterator[None]:
+    """Whatever a test has started ends with it, though it fails or is interrupted."""
+    yield
+    children.end_all()
+
+
+@pytest.fixture
+def signals_are_heard() -> Iterator[None]:
+    """Python's own handlers in this process, also where the tests run in the background and SIGINT is ignored."""
+    with children.signals_as_in_a_terminal():
+        yield
 
 
 @pytest.fixture
@@ -46,18 +73,3 @@ def shared_case() -> Callable[[str], object]:
         return json.loads((SHARED_CASES / name).read_text(encoding="utf-8"))
 
     return read
-
-
-def drawn_on(terminal: int) -> bytes:
-    """Everything drawn on a pseudo-terminal until its other end is closed; the terminal is closed too."""
-    drawn = b""
-    while True:
-        try:
-            piece = os.read(terminal, 65536)
-        except OSError:  # how Linux tells that the other end is closed
-            break
-        if not piece:
-            break
-        drawn += piece
-    os.close(terminal)
-    return drawn

@@ -117,16 +117,17 @@ def use_fakes(sweep: FakeSweep, run_chunk: Callable[[FakeSweep, int], Any], modu
 
 
 def main() -> None:
-    """``fake_runs.py SWEEP_JSON SECONDS_PER_CHUNK ARGUMENTS``: ``hpsim sweep run fake ARGUMENTS`` on the stand-ins."""
-    import signal
+    """``fake_runs.py SWEEP_JSON SECONDS_PER_CHUNK ARGUMENTS``: ``hpsim sweep run fake ARGUMENTS`` on the stand-ins.
 
+    With slow chunks, each start is a line on stderr.
+    """
     from hpsim.cli.sweep_run import run
     from hpsim.errors import HpsimError
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
-
     def run_chunk(sweep: FakeSweep, index: int) -> types.SimpleNamespace:
-        time.sleep(float(sys.argv[2]))
+        if seconds := float(sys.argv[2]):
+            print("a chunk starts", file=sys.stderr, flush=True)
+            time.sleep(seconds)
         return fake_chunk(sweep, index)
 
     use_fakes(FakeSweep(**json.loads(sys.argv[1])), run_chunk, sys.modules)

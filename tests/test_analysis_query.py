@@ -8,11 +8,11 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+import children
 import pandas
 import pytest
 from analysis_runs import SAMPLED, digests, make_run, table
@@ -257,9 +257,9 @@ def test_a_pipe_is_written_and_not_replaced(folder: Path, tmp_path: Path) -> Non
     """A named pipe, as any file that is no regular one, gets the rows and stays what it is; a folder is refused."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
-        assert ask(folder, "SELECT 1 AS one", "--format", "csv", "--out", str(pipe)).exit_code == 0
-        assert reader.communicate(timeout=20)[0] == '"one"\n1\n'
+    reader = children.start(["cat", str(pipe)])
+    assert ask(folder, "SELECT 1 AS one", "--format", "csv", "--out", str(pipe)).exit_code == 0
+    assert children.finish(reader).stdout == '"one"\n1\n'
     assert pipe.is_fifo()
     assert "cannot be written" in str(ask(folder, "SELECT 1", "--out", str(tmp_path)).exception)
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
@@ -309,26 +309,15 @@ def test_an_unfinished_run_says_so(folder: Path, tmp_path: Path) -> None:
 def test_signals_are_answered(folder: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
     """A query that would take hours ends at once, with the code of the signal, and leaves no temporary file."""
     sql = "SELECT count(*) FROM points a, points b, points c, points d WHERE a.M + b.M + c.M + d.M < 0"
-    start = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\nfrom hpsim.cli import main; main()"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", start, "query", str(folder), sql],
-        stderr=subprocess.PIPE,
-        text=True,
+    process = children.start(
+        [sys.executable, "-c", "from hpsim.cli import main; main()", "query", str(folder), sql],
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
-    try:
-        deadline = time.monotonic() + 60
-        while not list(tmp_path.glob("hpsim-*")) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1)
-        assert process.poll() is None
-        process.send_signal(number)
-        _, said = process.communicate(timeout=20)
-    finally:
-        process.kill()
-    assert process.returncode == code
-    assert "Traceback" not in said
+    children.wait_until(process, lambda: list(tmp_path.glob("hpsim-*")))
+    time.sleep(children.task_seconds(10))
+    assert process.poll() is None
+    process.send_signal(number)
+    ended = children.finish(process)
+    assert ended.returncode == code
+    assert "Traceback" not in ended.stderr
     assert list(tmp_path.iterdir()) == []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
 from analysis_runs import PARTS, SAMPLED, digests, make_run
 
@@ -127,5 +127,5 @@ from hpsim.cli import cli
 assert CliRunner().invoke(cli, ["{command}", "--help"]).exit_code == 0
 sys.exit(", ".join({{"duckdb", "pandas", "pyarrow", "matplotlib", "numpy", "numba"}} & set(sys.modules)) or 0)
 """
-    result = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    result = children.run([sys.executable, "-c", check])
     assert (result.returncode, result.stderr) == (0, "")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from analysis_runs import FIGURE_3, SAMPLED, STRICT, make_run, ranked, table
 from click.testing import CliRunner
+from conftest import slow
 
 from hpsim.analysis.database import connect
 from hpsim.analysis.quantiles import quantiles
@@ -77,7 +78,7 @@ def test_figure_3(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("n", [1, 2, 19, 20, 21, 1000])
+@pytest.mark.parametrize("n", [1, slow(2), slow(19), 20, slow(21), 1000])
 @pytest.mark.parametrize("shape", ["spread", "ties", "one bin", "zeros", "signs"])
 @pytest.mark.parametrize("around", [0, 1])
 def test_quantiles_of_any_shape(folder: Path, rng: random.Random, n: int, shape: str, around: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,25 @@ def test_only_one_file_holds_jit_flags() -> None:
     """Kernels are compiled by ``kernels/_jit.py`` and nowhere else; a neighbour only keeps what it compiled."""
     using = {name for name, path in modules().items() if any(m.split(".")[0] == "numba" for m in imports(path))}
     assert using == {"kernels._jit", "kernels._code_files"}
+
+
+TESTS = Path(__file__).parent
+STARTERS = {"subprocess", "multiprocessing", "pty", "concurrent.futures.ProcessPoolExecutor", "selenium.webdriver"}
+OF_OS = re.compile(r"fork|forkpty|posix_spawnp?|spawn[lv]p?e?|exec[lv]p?e?|system|popen")
+
+
+def starts_processes(path: Path) -> bool:
+    """Whether a file imports or calls something that starts processes."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    called = any(ast.unparse(node.value) == "os" and OF_OS.fullmatch(node.attr) for node in attributes)
+    return called or bool(imports(path) & STARTERS)
+
+
+def test_tests_start_processes_in_one_way() -> None:
+    """All go through ``children.py``, which gives them a terminal's signals and ends them whatever happens.
+
+    Beside it there are only a browser, which it ends too, and the script of a child that has children of its own.
+    """
+    starting = {path.relative_to(TESTS).as_posix() for path in TESTS.rglob("*.py") if starts_processes(path)}
+    assert starting == {"children.py", "calculator/browser.py", "faults/callers.py"}

@@ -7,13 +7,12 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
-import threading
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import children
 import numpy as np
 import pyarrow.parquet
 import pytest
@@ -84,6 +83,7 @@ def quick() -> Quick:
         return Quick(patch)
 
 
+@pytest.mark.slow
 def test_every_section_and_case_is_there(quick: Quick) -> None:
     """Nine sections, and in each of them the cases that its sizes ask for, on one thread and on all."""
     threads = thread_counts()
@@ -118,6 +118,7 @@ def test_every_section_and_case_is_there(quick: Quick) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_figures_come_from_the_runs_that_are_listed(quick: Quick) -> None:
     """A rate is the work over the shortest run, a duration the median of the runs, timed by the clock alone."""
     figures = [figure for row in quick.rows for figure in (row["figure"], row["against"]) if figure]
@@ -131,6 +132,7 @@ def test_figures_come_from_the_runs_that_are_listed(quick: Quick) -> None:
             assert figure["value"] == median(figure["seconds"])
 
 
+@pytest.mark.slow
 def test_ratios_and_verdicts_come_from_the_figures_shown(quick: Quick) -> None:
     """Each ratio is the quotient of the two figures beside it, each verdict the comparison with the bound beside it."""
     for row in quick.rows:
@@ -146,6 +148,7 @@ def test_ratios_and_verdicts_come_from_the_figures_shown(quick: Quick) -> None:
     assert quick.data["targets"] == {"met": sum(verdicts), "total": len(verdicts)}
 
 
+@pytest.mark.slow
 def test_the_machine_is_named(quick: Quick) -> None:
     """Figures without processor and versions say nothing."""
     machine = quick.data["machine"]
@@ -154,6 +157,7 @@ def test_the_machine_is_named(quick: Quick) -> None:
     assert quick.data["quick"] is True
 
 
+@pytest.mark.slow
 def test_progress_goes_to_stderr(quick: Quick) -> None:
     """Standard output holds the JSON alone; each step is one line on stderr."""
     lines = quick.result.stderr.splitlines()
@@ -161,6 +165,7 @@ def test_progress_goes_to_stderr(quick: Quick) -> None:
     assert all(line.startswith("bench: ") for line in lines)
 
 
+@pytest.mark.slow
 def test_the_page_shows_every_case(quick: Quick, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --json each case is a line with its figure, and the page says that quick figures mean little."""
     monkeypatch.setattr(library, "bench", lambda *args, **options: quick.report)
@@ -325,6 +330,19 @@ def test_a_childs_peak_is_its_own() -> None:
     assert 100e6 <= large - small + 1e6 <= 110e6
 
 
+def test_signals_that_are_ignored_stay_so(signals_are_heard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM ends a benchmark, unless whoever started it had it ignored; afterwards it acts as before."""
+    during = []
+    monkeypatch.setattr(library, "bench", lambda *_, **__: during.append(signal.getsignal(signal.SIGTERM)))
+    monkeypatch.setattr("hpsim.cli.bench_table.page", lambda report: "")
+    for before in (signal.SIG_IGN, signal.SIG_DFL):
+        signal.signal(signal.SIGTERM, before)
+        assert CliRunner().invoke(cli, ["bench"]).exit_code == 0
+        assert signal.getsignal(signal.SIGTERM) == before
+    assert during[0] == signal.SIG_IGN
+    assert callable(during[1])
+
+
 def test_a_failing_child_is_told(tmp_path: Path) -> None:
     """When a process of the benchmark fails, the message holds its exit code and its last words."""
     with pytest.raises(HpsimError, match=r"exit code 3 \(last words\)"):
@@ -351,21 +369,11 @@ def test_nothing_is_left_behind_when_stopped(signum: signal.Signals, step: str, 
     command = [sys.executable, "-c", "from hpsim.cli import main; main()", "bench", "--quick"]
     package = str(Path(library.__file__).parents[2])
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": package}
-    process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    limit = threading.Timer(120, process.kill)
-    limit.start()
-    try:
-        assert process.stderr is not None
-        lines = iter(process.stderr.readline, "")
-        assert any(step in line for line in lines)
-        process.send_signal(signum)
-        out, err = process.communicate()
-    finally:
-        limit.cancel()
-        process.kill()
-    assert process.returncode == 128 + signum
-    assert out == ""
-    assert err.splitlines()[-1] == f"stopped by {signum.name}: temporary files are removed"
+    process = children.start(command, cwd=tmp_path, env=environment)
+    children.wait_for_line(process, step)
+    process.send_signal(signum)
+    ended = children.finish(process)
+    assert ended.returncode == 128 + signum
+    assert ended.stdout == ""
+    assert ended.stderr.splitlines()[-1] == f"stopped by {signum.name}: temporary files are removed"
     assert list(tmp_path.iterdir()) == []

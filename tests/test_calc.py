@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from fractions import Fraction
 
+import children
 import heteropipe.cli as peer
 import pytest
 from click.testing import CliRunner
@@ -297,9 +297,7 @@ def test_a_call_without_pipeline_shows_an_example(monkeypatch, capsys):
 def run(arguments, **environment):
     code = f"import sys; sys.argv = {['hpsim', 'calc', *arguments]}\nfrom hpsim.cli import main\n"
     code += "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
-    )
+    return children.run([sys.executable, "-c", code], check=True, env={**os.environ, **environment})
 
 
 HEAVY = {"numpy", "numba", "pandas", "pyarrow", "matplotlib", "z3", "dask"}

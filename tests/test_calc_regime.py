@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from typing import Any
 
+import children
 import pytest
 from click.testing import CliRunner
 
@@ -273,12 +273,10 @@ def test_a_list_that_fits_one_pipeline_of_a_file_only(
     assert capsys.readouterr() == ("", told)
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, **environment: str) -> children.Ended:
     code = f"import sys; sys.argv = {['hpsim', 'calc', *arguments]}\nfrom hpsim.cli import main\n"
     code += "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
-    )
+    return children.run([sys.executable, "-c", code], check=True, env={**os.environ, **environment})
 
 
 def test_loads_nothing_heavy() -> None:

@@ -6,12 +6,12 @@ import base64
 import hashlib
 import json
 import re
-import subprocess
 import sys
 import webbrowser
 from html.parser import HTMLParser
 from pathlib import Path
 
+import children
 import pytest
 from click.testing import CliRunner, Result
 
@@ -76,7 +76,7 @@ def test_the_policy_admits_this_style_and_script_only(lang: str) -> None:
 def test_pages_are_the_same_every_time() -> None:
     """Another process builds the same text."""
     script = "import sys; from hpsim.calculator.build import build; sys.stdout.buffer.write(build('zh').encode())"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    ended = children.run([sys.executable, "-c", script], text=False, check=True)
     assert ended.stdout.decode() == build("zh")
 
 
@@ -171,5 +171,5 @@ def test_the_command_loads_nothing_heavy() -> None:
         "try:\n    main()\nfinally:\n"
         "    print({'numba', 'numpy', 'pandas', 'pyarrow', 'rich'} & set(sys.modules), file=sys.stderr)"
     )
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    ended = children.run([sys.executable, "-c", script], check=True)
     assert ended.stderr == "set()\n"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 
+import children
 import pytest
 
 from hpsim.claims.catalogue import Claim, catalogue, language_reference
@@ -133,5 +133,5 @@ def test_nothing_heavy_is_loaded(words: list[str]) -> None:
         "atexit.register(lambda: print(*sorted({name.split('.')[0] for name in sys.modules}), file=sys.stderr))\n"
     )
     program += f"sys.argv = ['hpsim', 'claims', *{words!r}]\nmain()"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = children.run([sys.executable, "-c", program], check=True)
     assert not HEAVY & set(done.stderr.split())

@@ -67,6 +67,7 @@ def of_one(claim: Claim, **options: Any) -> Outcome:
     return outcome
 
 
+@pytest.mark.slow
 def test_every_claim_is_as_expected() -> None:
     """At known counterexamples and at random points, what is to hold holds and what is to fail fails."""
     kept = replayed()

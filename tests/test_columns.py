@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pyarrow as pa
 import pytest
 
@@ -95,4 +95,4 @@ def test_every_column_has_a_unit_and_one_sentence() -> None:
 def test_columns_load_no_pyarrow() -> None:
     """Reading the declarations does not import pyarrow."""
     check = "import sys, hpsim.sweep.columns as c; c.columns('points', ['async']); sys.exit('pyarrow' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+    assert children.run([sys.executable, "-c", check]).returncode == 0

@@ -5,14 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import subprocess
 import sys
 import threading
-import time
 import weakref
 from contextlib import suppress
 from threading import Event
 
+import children
 import pytest
 
 from hpsim.crew import on_threads
@@ -85,25 +84,24 @@ def test_an_error_is_raised_when_all_have_ended(where: str) -> None:
     assert len(set(together(2))) == 2
 
 
+@pytest.mark.usefixtures("signals_are_heard")
 def test_an_interrupt_while_waiting_stops_the_others() -> None:
     """Ctrl-C after the caller's own share: the other threads are told, and waited for."""
-    caller, stopped, gave_up = threading.get_native_id(), Event(), []
+    caller, own_share, stopped, gave_up = threading.get_native_id(), Event(), Event(), []
 
     def work() -> None:
-        if threading.get_native_id() != caller:
-            gave_up.append(stopped.wait(60))
+        if threading.get_native_id() == caller:
+            own_share.set()
+        else:
+            gave_up.append(stopped.wait(600))
 
     def interrupt() -> None:
-        time.sleep(0.2)
+        own_share.wait(600)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        threading.Thread(target=interrupt).start()
-        with pytest.raises(KeyboardInterrupt):
-            on_threads(work, 3, stopped)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        on_threads(work, 3, stopped)
     assert gave_up == [True, True]
     assert len(set(together(3))) == 3
 
@@ -206,10 +204,10 @@ def test_a_forked_process_starts_its_own() -> None:
         "assert on_threads(lambda: 1, 3, Event()) == [1, 1, 1]\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+    assert children.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_waiting_threads_do_not_keep_the_process_alive() -> None:
     """A program ends although helpers wait for a next call."""
     code = "from threading import Event; from hpsim.crew import on_threads; on_threads(lambda: 1, 4, Event())"
-    assert subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True).stderr == b""
+    assert children.run([sys.executable, "-c", code]).stderr == ""

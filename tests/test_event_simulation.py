@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import event_simulation
 import pytest
-from conftest import scaled
+from conftest import scaled, seeds
 
 from hpsim.errors import PipelineError, RegimeError
 from hpsim.reference import chain
@@ -90,7 +90,7 @@ def simulated_events(system: System, ties: random.Random | None = None) -> dict[
     return vars(event_simulation.run(system.tau, system.d, **system.knobs(), ties=ties))
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(SEEDS))
 def test_every_event_agrees_with_the_discrete_event_simulation(seed: int) -> None:
     """On 20,000 random systems over all knobs every arrival, start, … and release is equal as a rational."""
     rng = random.Random(20261129 + seed)

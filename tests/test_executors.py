@@ -17,15 +17,16 @@ from hpsim.sweep.executors import Interrupted, run_all
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
-@pytest.fixture(autouse=True)
-def _signals_are_heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Python's own handlers, also where the tests run in the background and SIGINT is ignored."""
-    before = {signum: signal.getsignal(signum) for signum in SIGNALS}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    yield
-    for signum, handler in before.items():
-        signal.signal(signum, handler)
+pytestmark = pytest.mark.usefixtures("signals_are_heard")
+
+
+def noted(signum: signal.Signals) -> None:
+    """From any thread: send this process a signal, and wait until the main thread has noted it."""
+    during = signal.getsignal(signum)
+    os.kill(os.getpid(), signum)
+    until = time.monotonic() + 600
+    while signal.getsignal(signum) == during and time.monotonic() < until:
+        time.sleep(0.001)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -92,12 +93,15 @@ def test_indices_are_read_lazily(workers: int) -> None:
 def test_a_signal_lets_running_calls_finish(signum: signal.Signals, workers: int) -> None:
     """After SIGINT or SIGTERM nothing new starts, what was started is handed over, and then Interrupted says why."""
     started, finished = [], []
+    stopped = threading.Event()
 
     def call(index: int) -> int:
         started.append(index)
         if index == 4:
-            os.kill(os.getpid(), signum)
-        time.sleep(0.05)
+            noted(signum)
+            stopped.set()
+        elif index > 4:
+            stopped.wait(600)
         finished.append(index)
         return index
 
@@ -119,15 +123,13 @@ def test_a_second_interrupt_is_not_waited_for() -> None:
     release = threading.Event()
 
     def call(index: int) -> None:
+        noted(signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
-        release.wait(10)
+        release.wait(600)
 
     with pytest.raises(KeyboardInterrupt) as stop:
         list(run_all(call, range(1), 2))
     assert not isinstance(stop.value, Interrupted)
-    assert not release.is_set()
     release.set()
 
 

@@ -149,6 +149,7 @@ def test_closed_forms_equal_the_recurrence():
         assert f.makespan_partial(tau, M, shares, d, latency) == run(tau, M, d, latency, shares)
 
 
+@pytest.mark.slow
 def test_agrees_with_the_reference_tool():
     """On 10,000 random pipelines every function of the reference tool gives the same value."""
     rng = random.Random(20261015)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import simpy
 from click.testing import CliRunner
+from conftest import slow
 
 from hpsim import formulas
 from hpsim.cli import cli
@@ -44,7 +45,7 @@ def same(ours: object, theirs: object, scale: float) -> bool:
     return ours == theirs
 
 
-@pytest.mark.parametrize("dyadic", [True, False])
+@pytest.mark.parametrize("dyadic", [True, slow(False)])
 def test_analyze_agrees_on_ten_thousand_pipelines(rng: random.Random, dyadic: bool) -> None:
     """On 10,000 random pipelines each key is there with its value: to the last bit where sums are exact in float64."""
     for _ in range(5000):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
 
+import children
 import event_simulation
 import heteropipe.core
 import numpy as np
@@ -156,14 +156,14 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 """
 
 
-def simulated(cache: Path, before: str = "") -> subprocess.CompletedProcess[str]:
+def simulated(cache: Path, before: str = "") -> children.Ended:
     """One small simulation in a fresh process whose compiled code is kept in ``cache``."""
     script = f"{before}\nimport hpsim\nprint(hpsim.simulate([1, 2], M=3))"
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
-    return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    return children.run([sys.executable, "-c", script], env=environment)
 
 
-def works_with_one_warning(result: subprocess.CompletedProcess[str]) -> None:
+def works_with_one_warning(result: children.Ended) -> None:
     assert (result.returncode, result.stdout) == (0, "[7.]\n"), result.stderr
     assert result.stderr.count("Warning:") == 1, result.stderr
 
@@ -177,6 +177,7 @@ def written_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(SIZE < 1, reason="nothing is compiled")
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_corrupt_cache_is_one_warning(damage: str, written_cache: Path, tmp_path: Path) -> None:
     """Compiled code on disk that is not as it was written is made anew, and then good for the next process."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import struct
-import subprocess
 import sys
 from collections import Counter
-from contextlib import suppress
 
+import children
 import pytest
 from click.testing import CliRunner
 from request_logs import requests, write_csv, write_json_lines
@@ -199,22 +197,12 @@ def test_a_table_narrows_its_words_first_and_then_its_records_stand_below_one_an
 
 def test_a_terminal_of_80_columns():
     """On a real terminal the page is as wide as it is, and in a pipe it is as wide as it needs."""
-    pty = pytest.importorskip("pty")
-    fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
-    controller, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     environment |= {"PYTHONPATH": os.pathsep.join(sys.path), "NO_COLOR": "1", "TERM": "xterm"}
     command = [sys.executable, "-c", "from hpsim.cli import main; main()", "log", "gateway"]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal, env=environment)
-    os.close(terminal)
-    parts = []
-    with suppress(OSError):  # which Linux raises where the other end is closed
-        while part := os.read(controller, 2**16):
-            parts.append(part)
-    os.close(controller)
-    assert process.wait() == 0
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", b"".join(parts).decode()).replace("\r\n", "\n")
+    drawn, ended = children.drawn_by(command, "stdout", "stderr", columns=80, env=environment)
+    assert ended.returncode == 0
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", drawn).replace("\r\n", "\n")
     assert 60 < max(map(len, shown.splitlines())) <= 80
     piped = log("gateway")
     assert max(map(len, piped.splitlines())) > 120
@@ -297,11 +285,11 @@ def test_mistakes_end_with_one_line_and_2(path, monkeypatch, capsys, arguments, 
 
 def test_a_log_that_comes_through_a_pipe(path):
     """A log need not be a file that can be read twice; another process prints the same."""
-    piped = subprocess.run(
+    piped = children.run(
         [sys.executable, "-c", "from hpsim.cli import main; main()", "log", "/dev/stdin", "--json"],
         input=path.read_bytes(),
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
+        text=False,
         check=True,
     )
     here = json.loads(log(path, "--json"))

@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import lcm
 
 import pytest
+from conftest import seeds
 from knob_systems import System, draw, draw_near, draw_tied
 
 import hpsim.long_run
@@ -44,7 +45,7 @@ def simulated(system: System, M: int) -> list[Fraction]:
     return [finish[-1] for finish in events.finish]
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(SEEDS))
 def test_against_full_simulation(seed: int) -> None:
     """On 4,000 random systems over all knobs, many with terms that almost tie, T(M) is the simulated one."""
     rng = random.Random(20261201 + seed)

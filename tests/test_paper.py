@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import itertools
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
+import children
 import pytest
 from click.testing import CliRunner, Result
 from conftest import SIZE
@@ -456,6 +455,6 @@ def test_help_loads_nothing_heavy() -> None:
     """``hpsim paper --help`` needs neither NumPy nor Matplotlib."""
     code = "import sys; sys.argv = ['hpsim', 'paper', '--help']\nfrom hpsim.cli import main\n"
     code += "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
+    run = children.run([sys.executable, "-c", code], check=True)
     assert "numbers.csv" in run.stdout
     assert not set(run.stderr.split()) & {"numpy", "numba", "pandas", "pyarrow", "matplotlib", "yaml", "pydantic"}

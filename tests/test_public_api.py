@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import pty
-import subprocess
 import sys
 from collections.abc import Callable
 from decimal import Decimal
@@ -14,11 +12,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import children
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from conftest import SIZE, drawn_on, scaled
+from conftest import SIZE, scaled
 
 import hpsim
 from hpsim import Pipeline, Regime, makespan, prove, run_sweep, schedule, search, simulate, throughput
@@ -64,10 +63,8 @@ class Sparse:
         raise TypeError("sparse matrix length is ambiguous")
 
 
-def script(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, check=True
-    )
+def script(code: str, **environment: str) -> children.Ended:
+    return children.run([sys.executable, "-c", code], env=os.environ | environment, check=True)
 
 
 def test_importing_loads_nothing_heavy() -> None:
@@ -155,13 +152,10 @@ def program(tmp_path: Path) -> Path:
 def test_mypy_knows_the_types(program: Path) -> None:
     """A user's program: mypy --strict reveals every type, and tells exactly the lines that are wrong."""
     installed = HOME.name in ("site-packages", "dist-packages")
-    done = subprocess.run(
+    done = children.run(
         [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", program.name],
         cwd=program.parent,
         env=os.environ | ({} if installed else {"MYPYPATH": str(HOME)}),
-        capture_output=True,
-        text=True,
-        check=False,
     )
     told = [line.split(":", 3) for line in done.stdout.splitlines() if line.startswith("program.py:")]
     revealed = {int(line): text.split('"')[1].split(".")[-1] for _, line, _, text in told if "Revealed" in text}
@@ -174,9 +168,7 @@ def test_pyright_knows_the_types(program: Path) -> None:
     settings = {"include": [program.name], "extraPaths": [str(HOME)], "typeCheckingMode": "standard"}
     (program.parent / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     words = ["-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
-    done = subprocess.run(
-        [sys.executable, *words], cwd=program.parent, capture_output=True, text=True, check=False, timeout=600
-    )
+    done = children.run([sys.executable, *words], cwd=program.parent)
     told = json.loads(done.stdout)["generalDiagnostics"]
     lines = {kind: [] for kind in ("error", "warning", "information")}
     for entry in told:
@@ -428,11 +420,8 @@ def test_the_first_compilation_is_told_on_a_terminal(tmp_path: Path) -> None:
     """One line on stderr, and none for a kernel of the user's own."""
     own = "import hpsim.simulation, numba; numba.njit(lambda x: x)(1)"
     for code, lines in ((FIRST, 1), (own, 0)):
-        reading, end = pty.openpty()
         environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / str(lines))}
-        process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=end)
-        os.close(end)
-        drawn = drawn_on(reading).decode()
-        assert process.wait(60) == 0
+        drawn, ended = children.drawn_by([sys.executable, "-c", code], "stderr", env=environment)
+        assert ended.returncode == 0
         assert drawn.count("\n") == lines
         assert drawn.startswith(ANNOUNCED if lines else "")

@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+import children
 import pytest
 from click.testing import CliRunner, Result
 from fake_runs import FakeSweep, content, fake_chunk, use_fakes
@@ -112,46 +113,45 @@ def test_only_what_is_missing_is_computed(tmp_path: Path, fakes: Install) -> Non
     assert content(tmp_path) == before
 
 
+@pytest.mark.usefixtures("signals_are_heard")
 def test_a_second_interrupt_while_a_part_is_written(
     tmp_path: Path, fakes: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twice Ctrl-C while the caller waits for the disk: a chunk that takes long is not waited for."""
     fakes()
     waiting, release, committed = threading.Event(), threading.Event(), threading.Event()
+    default = signal.getsignal(signal.SIGINT)
     compute, commit = sys.modules["hpsim.sweep.chunk"].run_chunk, RunFolder.commit
 
     def slow_chunk(sweep: FakeSweep, index: int) -> Any:
         if index > 0:
-            release.wait(30)
+            release.wait(600)
         return compute(sweep, index)
 
     def slow_commit(folder: RunFolder, written: Any) -> None:
         waiting.set()
-        time.sleep(1)
+        release.wait(600)
         commit(folder, written)
         committed.set()
 
     def interrupt_twice() -> None:
-        waiting.wait(30)
-        for _ in range(2):
-            time.sleep(0.2)
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        waiting.wait(600)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        while signal.getsignal(signal.SIGINT) is not default and not release.is_set():  # so once the first is noted
+            time.sleep(0.001)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     monkeypatch.setattr(sys.modules["hpsim.sweep.chunk"], "run_chunk", slow_chunk)
     monkeypatch.setattr(RunFolder, "commit", slow_commit)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    started = time.monotonic()
     try:
         threading.Thread(target=interrupt_twice).start()
         with pytest.raises(KeyboardInterrupt) as stop:
             run_sweep(SWEEP, tmp_path, workers=1)
-        assert time.monotonic() - started < 10
         assert not committed.is_set()
     finally:
-        signal.signal(signal.SIGINT, before)
         release.set()
     assert not isinstance(stop.value, RunInterrupted)
-    assert committed.wait(30)
+    assert committed.wait(600)
     monkeypatch.setattr(sys.modules["hpsim.sweep.chunk"], "run_chunk", compute)
     monkeypatch.setattr(RunFolder, "commit", commit)
     assert run_sweep(SWEEP, tmp_path, workers=1).parts_skipped == 1
@@ -193,9 +193,11 @@ def test_numbers_of_a_damaged_run_json_count_as_nothing(tmp_path: Path, fakes: I
     first = run_sweep(SWEEP, tmp_path, workers=1)
     damaged = {**first.run, "wall_seconds": value, "parts_done": value, "totals": value}
     (tmp_path / "run.json").write_text(json.dumps(damaged))
+    began = time.monotonic()
     again = run_sweep(SWEEP, tmp_path, workers=1)
+    passed = time.monotonic() - began
     assert (again.totals, again.run["status"], again.run["parts_done"]) == (first.totals, "complete", PARTS)
-    assert 0 <= again.wall_seconds <= 1
+    assert 0 <= again.wall_seconds <= passed
 
 
 def test_fresh_starts_over(tmp_path: Path, fakes: Install) -> None:
@@ -399,10 +401,8 @@ def test_rate_counts_only_what_was_computed() -> None:
 
 def test_help_loads_nothing_heavy() -> None:
     """The command can be looked up and its help printed without numba, pandas or pyarrow."""
-    import subprocess
-
     check = (
         "import sys; from hpsim.cli.sweep_run import run; run(['--help'], standalone_mode=False); "
         "sys.exit(bool({'numba', 'pandas', 'pyarrow', 'numpy'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", check], check=False, capture_output=True).returncode == 0
+    assert children.run([sys.executable, "-c", check]).returncode == 0

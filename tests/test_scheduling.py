@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-import subprocess
 import sys
 from fractions import Fraction
 
+import children
 import numpy as np
 import pytest
+from conftest import seeds
 
 from hpsim import ASYNC, BLOCKING, FREE, PARTIAL, RENDEZVOUS, Pipeline, Regime, schedule
 from hpsim.errors import HpsimError, PipelineError, RegimeError
@@ -58,7 +59,7 @@ def events(p: Pipeline, M: int, knobs: dict[str, object], given: dict[str, objec
 
 
 @pytest.mark.parametrize("fractions", [False, True], ids=["whole numbers", "fractions"])
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(SEEDS))
 def test_equal_to_the_twin_on_every_knob(seed, fractions):
     """Every event of random systems is exactly the twin's: constant and varying times, lists of knobs, releases."""
     rng = random.Random(1000 + seed)
@@ -75,7 +76,7 @@ def test_equal_to_the_twin_on_every_knob(seed, fractions):
         assert (ours.sent - ours.send).tolist() == transfers
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(SEEDS))
 def test_shares_add_up_to_the_makespan(seed):
     """Service, sending, starved and blocked are the sums of their intervals and add up exactly, in every regime."""
     rng = random.Random(2000 + seed)
@@ -236,10 +237,7 @@ def test_wrong_pipeline():
 def test_the_function_is_found_in_the_package():
     """``hpsim.schedule`` is the function, and neither it nor its module load anything compiled."""
     code = "import sys, hpsim; print(callable(hpsim.schedule), 'numba' in sys.modules)"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "True False\n"
-    )
+    assert children.run([sys.executable, "-c", code], check=True).stdout == "True False\n"
 
 
 def test_a_schedule_is_told_in_one_line():

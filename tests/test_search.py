@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import children
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from conftest import SIZE, scaled
+from conftest import SIZE, scaled, seeds, slow
 
 from hpsim.claims import exact_algebra
 from hpsim.claims.catalogue import claim
@@ -35,9 +34,7 @@ from hpsim.sweep.spec import make_sweep
 
 compiled = pytest.mark.skipif(SIZE < 1, reason="millions of points, which only compiled kernels look at in time")
 
-COMMAND = [sys.executable, "-c", "from hpsim.cli import main; main()", "search"]
-ROOT = str(Path(__file__).parents[1])
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([ROOT, os.environ.get("PYTHONPATH", "")])}
+SEARCH = "from hpsim.cli import main; main()"
 TABLE_1 = "implies(max(A.tau)/min(A.tau) > max(B.tau)/min(B.tau), A.T_gpipe/A.T_free >= B.T_gpipe/B.T_free)"
 
 
@@ -85,7 +82,7 @@ TRUTHS = [
 
 
 @compiled
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize(("text", "relation", "minimum"), FALSEHOODS, ids=[text for text, _, _ in FALSEHOODS])
 def test_a_planted_falsehood_is_found_and_shrunk(text: str, relation: str | None, minimum: Example, seed: int) -> None:
     """Within the default budget, for several seeds, and down to the minimum of the written order."""
@@ -439,7 +436,7 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], told: str) -> N
 
 def test_a_mistake_ends_the_command_with_exit_code_2() -> None:
     """As seen from a shell."""
-    done = subprocess.run([*COMMAND, "tau < 3"], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = children.run([sys.executable, "-c", SEARCH, "search", "tau < 3"])
     told = "error: column 1: a condition on each stage; all(tau < 3) or any(tau < 3)\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
 
@@ -447,31 +444,34 @@ def test_a_mistake_ends_the_command_with_exit_code_2() -> None:
 @compiled
 def test_ctrl_c_ends_a_search_with_exit_code_130() -> None:
     """In the middle of a long search, within moments."""
-    words = ["T_async <= T_blocking", "--budget", "100000000000"]
-    process = subprocess.Popen([*COMMAND, *words], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
-    time.sleep(3.0)
+    code = children.telling("hpsim.conjecture.search:look", 100) + SEARCH
+    words = ["search", "T_async <= T_blocking", "--budget", "100000000000"]
+    process = children.start([sys.executable, "-c", code, *words])
+    children.wait_for_line(process, "look is called")
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert "stopped by SIGINT: nothing is decided" in told
+    ended = children.finish(process)
+    assert ended.returncode == 130
+    assert "stopped by SIGINT: nothing is decided" in ended.stderr
 
 
 @compiled
-@pytest.mark.parametrize(("signum", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("signum", "exit_code"), [(signal.SIGINT, 130), slow(signal.SIGTERM, 143)])
 def test_a_signal_ends_the_solver_within_a_search(signum: signal.Signals, exit_code: int) -> None:
     """The solver takes Ctrl-C for itself; the search ends nevertheless, and soon."""
     pytest.importorskip("z3")
-    code = "from hpsim.cli import main; from hpsim.conjecture import ask_solver, search;"
+    code = children.telling("hpsim.conjecture.prove.smt:Prover.ask", 10)
+    code += "from hpsim.cli import main; from hpsim.conjecture import ask_solver, search;"
     code += "search.SOLVER_FROM = 0; ask_solver.SECONDS = ask_solver.SECONDS_EACH = 60; ask_solver.LARGEST = 9; main()"
     words = [sys.executable, "-c", code, "search", "T_rendezvous <= 2*T_blocking", "--budget", "2000"]
-    process = subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(5.0)
+    process = children.start(words)
+    children.wait_for_line(process, "ask is called")
+    time.sleep(children.task_seconds(5))
     began = time.monotonic()
     process.send_signal(signum)
-    out, told = process.communicate(timeout=20)
-    assert (process.returncode, out) == (exit_code, "")
-    assert time.monotonic() - began < 3
-    assert f"stopped by {signum.name}: nothing is decided" in told
+    ended = children.finish(process)
+    assert (ended.returncode, ended.stdout) == (exit_code, "")
+    assert time.monotonic() - began < children.task_seconds(30)
+    assert f"stopped by {signum.name}: nothing is decided" in ended.stderr
 
 
 def test_a_catalogued_claim_brings_its_relation() -> None:

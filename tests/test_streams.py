@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import children
 import pytest
 
 from hpsim.cli.progress import opening
@@ -26,10 +25,10 @@ with progress_on_stderr("a run"):
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full, which Linux has")
 
 
-def hpsim(*words: str, shell: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+def hpsim(*words: str, shell: str = "", **environment: str) -> children.Ended:
     """The command line in a new process, its streams redirected as ``shell`` says."""
     command = ["bash", "-c", f'"$@" {shell}', "bash", sys.executable, "-c", HPSIM, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+    return children.run(command, env={**os.environ, **environment})
 
 
 @pytest.mark.parametrize("redirection", ["2>&-", pytest.param("2>/dev/full", marks=full)])
@@ -65,19 +64,18 @@ def test_a_reader_that_has_seen_enough(words: tuple[str, ...]) -> None:
     """A closed pipe is silent, and the exit code of SIGPIPE."""
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([sys.executable, "-c", HPSIM, *words], stdout=writing, stderr=subprocess.PIPE, check=False)
+    done = children.run([sys.executable, "-c", HPSIM, *words], stdout=writing)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (141, b"")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_characters_that_the_stream_does_not_have(tmp_path: Path) -> None:
     """A stream without the arrow gets a question mark, not a traceback after the run."""
-    done = subprocess.run(
+    done = children.run(
         [sys.executable, "-c", HPSIM, "sweep", "run", "hand_crafted", "--out", "run"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONIOENCODING": "latin-1"},
-        capture_output=True,
-        check=False,
+        text=False,
     )
     assert done.returncode == 0
     assert done.stdout.decode("latin-1").startswith("11 configurations · 88 points · ")
@@ -86,29 +84,13 @@ def test_characters_that_the_stream_does_not_have(tmp_path: Path) -> None:
 
 def terminal(columns: int, *words: str, cwd: Path, code: str = HPSIM) -> str:
     """What a command draws on a terminal of this width."""
-    import fcntl
-    import struct
-    import termios
-
-    reading, end = pty.openpty()
-    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment: dict[str, Any] = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
     environment.pop("COLUMNS", None)
-    command = [sys.executable, "-c", code, *words]
-    process = subprocess.Popen(command, stdin=end, stdout=end, stderr=end, env=environment, cwd=cwd)
-    os.close(end)
-    drawn = b""
-    while True:
-        try:
-            piece = os.read(reading, 65536)
-        except OSError:  # how Linux tells that the other end is closed
-            break
-        if not piece:
-            break
-        drawn += piece
-    os.close(reading)
-    assert process.wait(60) == 0
-    return drawn.decode()
+    drawn, ended = children.drawn_by(
+        [sys.executable, "-c", code, *words], "stdin", "stdout", "stderr", columns=columns, env=environment, cwd=cwd
+    )
+    assert ended.returncode == 0
+    return drawn
 
 
 def test_the_bar_on_a_narrow_terminal(tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import children
 import jsonschema
 import pytest
 
@@ -75,11 +75,13 @@ STRUCTURAL = [
     "zero_configs",
 ]
 
+SCHEMA = jsonschema.Draft202012Validator(sweep_json_schema())
 
-def hpsim(*arguments: str) -> subprocess.CompletedProcess[str]:
+
+def hpsim(*arguments: str) -> children.Ended:
     """The command line as a user runs it, in a fresh process."""
     code = "import sys; from hpsim.cli import main; sys.argv[0] = 'hpsim'; main()"
-    return subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True)
+    return children.run([sys.executable, "-c", code, *arguments], cwd=ROOT)
 
 
 def as_json(data: Any) -> Any:
@@ -209,7 +211,7 @@ def test_show_and_schema_load_nothing_heavy() -> None:
         "for command in (['show', 'hand_crafted'], ['schema']): cli(['sweep', *command], standalone_mode=False)\n"
         "print([name for name in ('numba', 'pandas', 'pyarrow') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = children.run([sys.executable, "-c", code], cwd=ROOT, check=True)
     assert done.stdout.endswith("[]\n")
 
 
@@ -223,13 +225,12 @@ def test_the_schema_is_a_json_schema_that_describes_every_key() -> None:
     "file", sorted([*FILES.glob("valid/*.yaml"), *ROOT.glob("sweeps/*.yaml")]), ids=lambda f: f.stem
 )
 def test_the_schema_accepts_valid_files_and_their_resolved_form(file: Path) -> None:
-    schema = sweep_json_schema()
-    jsonschema.validate(as_json(load(file).data), schema, cls=jsonschema.Draft202012Validator)
-    jsonschema.validate(load_sweep(file).resolved(), schema, cls=jsonschema.Draft202012Validator)
+    SCHEMA.validate(as_json(load(file).data))
+    SCHEMA.validate(load_sweep(file).resolved())
 
 
 @pytest.mark.parametrize("name", STRUCTURAL)
 def test_the_schema_rejects_structural_mistakes(name: str) -> None:
     data = as_json(load(FILES / "invalid" / f"{name}.yaml").data)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(data, sweep_json_schema(), cls=jsonschema.Draft202012Validator)
+        SCHEMA.validate(data)

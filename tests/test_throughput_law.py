@@ -10,6 +10,7 @@ from math import inf, lcm
 
 import numpy as np
 import pytest
+from conftest import seeds
 from knob_systems import System, draw
 
 import hpsim
@@ -26,7 +27,7 @@ from hpsim.throughput_law import law, law_terms, steady_slope, throughput
 SYSTEMS, SEEDS = 20_000, 10
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(SEEDS))
 def test_the_law_is_the_slowest_cycle(seed: int) -> None:
     """On 20,000 random systems over all knobs the largest term equals the largest cycle ratio, as a rational."""
     rng = random.Random(20261130 + seed)

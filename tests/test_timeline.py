@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import random
-import subprocess
 import sys
 from collections import defaultdict
 from fractions import Fraction
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import children
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import drawn_on
 
 from hpsim import Pipeline, Regime, schedule
 from hpsim.cli import cli, main
@@ -258,7 +256,7 @@ def test_settings_in_the_current_folder_run_nothing(tmp_path):
     path = os.pathsep.join([str(latex.parent), os.environ["PATH"]])
     command = [sys.executable, "-c", "from hpsim.cli import main; main()", "timeline", *SMALL, "--out", "figure.png"]
     variables = os.environ | {"PATH": path, "MPLCONFIGDIR": str(tmp_path / "settings")}
-    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    done = children.run(command, cwd=tmp_path, env=variables)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     assert not (tmp_path / "ran").exists()
@@ -441,9 +439,7 @@ def test_a_missing_matplotlib_is_told(monkeypatch, tmp_path):
 def run(arguments, **environment):
     code = f"import sys; sys.argv = {['hpsim', 'timeline', *arguments]}\nfrom hpsim.cli import main\n"
     code += "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
-    )
+    return children.run([sys.executable, "-c", code], check=True, env={**os.environ, **environment})
 
 
 def test_loads_nothing_heavy():
@@ -472,12 +468,9 @@ def test_output_that_knows_only_ascii():
 @pytest.mark.parametrize(("environment", "coloured"), [({"TERM": "xterm-256color"}, True), ({"NO_COLOR": "1"}, False)])
 def test_colours_only_on_a_terminal(environment, coloured):
     """A terminal gets colours and a chart of its width; with NO_COLOR none, though bold may stay."""
-    terminal, other = pty.openpty()
     code = f"import sys; sys.argv = {['hpsim', 'timeline', *SMALL]}\nfrom hpsim.cli import main\nmain()"
     variables = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=other, env={"TERM": "xterm", **variables, "COLUMNS": "100", **environment}
-    ):
-        os.close(other)
-        drawn = drawn_on(terminal).decode()
+    variables = {"TERM": "xterm", **variables, "COLUMNS": "100", **environment}
+    drawn, ended = children.drawn_by([sys.executable, "-c", code], "stdout", env=variables)
+    assert ended.returncode == 0
     assert ("\x1b[3" in drawn or "\x1b[1;38" in drawn or ";38;5;" in drawn) == coloured

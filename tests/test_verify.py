@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -16,9 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import children
 import jsonschema
 import pytest
-from conftest import SIZE, drawn_on
+from conftest import SIZE
 from faulty_verify import FEW, few_claims, fewer_checks, too_steep
 
 from hpsim.cli import main
@@ -332,79 +331,66 @@ def test_a_reader_that_has_seen_enough_is_not_a_counterexample() -> None:
     command[-1] += "from hpsim.cli import main\nlibrary.checks = fewer_checks\n"
     command[-1] += "claims_verify.catalogue, claims_verify.BUDGET = few_claims, 200\n"
     command[-1] += "sys.argv = ['hpsim', 'verify', '--configs', '40']\nmain()"
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, cwd=TESTS)
+    done = children.run(command, stdout=writing, cwd=TESTS)
     os.close(writing)
     assert done.returncode == 141
     assert done.stderr.splitlines()[-2:] == ["verify: 2,808 points in 4 chunks", "verify: 3 claims"]
 
 
-def start(*words: str, **options: Any) -> subprocess.Popen[str]:
-    """The helper in a new process."""
-    command = [sys.executable, *QUIET, str(TESTS / "faulty_verify.py"), *words]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
-
-
-def wait_for_a_chunk(process: subprocess.Popen[str]) -> None:
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line == "a chunk starts\n":
-            return
-    pytest.fail("no chunk was started")
+def helper(*words: str, before: str = "") -> list[str]:
+    """The command that starts the helper, after this code."""
+    code = f"{before}\nimport sys\nsys.path.insert(0, {str(TESTS)!r})\nfrom faulty_verify import main\nmain()"
+    return [sys.executable, *QUIET, "-c", code, *words]
 
 
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_it(tmp_path: Path, signum: signal.Signals, code: int) -> None:
     """SIGINT and SIGTERM end with their exit code and one line; nothing is printed and nothing left behind."""
-    process = start("0.2", "--configs", "3200", "--workers", "2", stdout=subprocess.PIPE, cwd=tmp_path)
-    wait_for_a_chunk(process)
+    process = children.start(helper("0.2", "--configs", "3200", "--workers", "2"), cwd=tmp_path)
+    children.wait_for_line(process, "a chunk starts")
     process.send_signal(signum)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (code, "")
-    assert err.splitlines()[-1] == f"stopped by {signum.name}: nothing is decided"
+    ended = children.finish(process)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert ended.stderr.splitlines()[-1] == f"stopped by {signum.name}: nothing is decided"
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_proof(signum: signal.Signals, code: int) -> None:
-    """A proof that takes long is given up within a few seconds, and the signal is not lost in the solver."""
-    process = start("0", "--claims", "more-window", "--seconds", "300", stdout=subprocess.PIPE)
-    assert process.stderr is not None
-    assert any(line == "verify: 1 claim\n" for line in process.stderr)
-    time.sleep(2)
+    """A proof that takes long is given up soon, and the signal is not lost in the solver."""
+    told = children.telling("hpsim.conjecture.prove.smt:Prover.ask", 10)
+    process = children.start(helper("0", "--claims", "more-window", "--seconds", "600", before=told))
+    children.wait_for_line(process, "ask is called")
+    time.sleep(children.task_seconds(5))
     process.send_signal(signum)
     sent = time.monotonic()
-    out, err = process.communicate(timeout=60)
-    assert time.monotonic() - sent < 15
-    assert (process.returncode, out) == (code, "")
-    assert err.splitlines()[-1] == f"stopped by {signum.name}: nothing is decided"
+    ended = children.finish(process)
+    assert time.monotonic() - sent < children.task_seconds(150)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert ended.stderr.splitlines()[-1] == f"stopped by {signum.name}: nothing is decided"
 
 
 def test_a_second_interrupt_quits_at_once() -> None:
     """A second Ctrl-C does not wait for chunks that take long."""
-    process = start("30", "--configs", "3200", "--workers", "2", stdout=subprocess.PIPE)
-    wait_for_a_chunk(process)
+    process = children.start(helper("600", "--configs", "3200", "--workers", "2"))
+    children.wait_for_line(process, "a chunk starts")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    time.sleep(children.task_seconds(5))
     assert process.poll() is None, "the first one waits for the running chunks"
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
-    assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "stopped at once: nothing is decided"
+    ended = children.finish(process)
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert ended.stderr.splitlines()[-1] == "stopped at once: nothing is decided"
 
 
 @pytest.mark.parametrize("no_color", [False, True])
 def test_colours_only_where_they_are_wanted(no_color: bool) -> None:
     """On a terminal a violated sweep is red, and with NO_COLOR it is not; the numbers are the same."""
-    terminal, end = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm-256color"}
-    process = start("0", "--configs", "40", stdout=end, env=environment | ({"NO_COLOR": "1"} if no_color else {}))
-    os.close(end)
-    drawn = drawn_on(terminal)
-    assert process.wait(60) == 1
-    assert process.stderr is not None
-    assert "\x1b" not in process.stderr.read(), "stderr is not the terminal here"
-    process.stderr.close()
-    text = drawn.decode()
+    environment |= {"NO_COLOR": "1"} if no_color else {}
+    text, ended = children.drawn_by(helper("0", "--configs", "40"), "stdout", env=environment)
+    assert ended.returncode == 1
+    assert "\x1b" not in ended.stderr, "stderr is not the terminal here"
     red = re.compile(r"\x1b\[[0-9;]*31m")
     assert bool(red.search(text)) is not no_color
     assert re.search(r"points +88 +2,400 +320", re.sub(r"\x1b\[[0-9;]*m", "", text))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import children
 import pytest
 from conftest import SIZE
 
@@ -68,15 +68,13 @@ print(len(recorder.buffer) + len(cut.buffer))
 """
 
 
-def python(code: str, *words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def python(code: str, *words: str, cwd: Path, **environment: str) -> children.Ended:
     """``code`` in a new process."""
     command = [sys.executable, "-c", code, *words]
-    return subprocess.run(
-        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=True, timeout=300
-    )
+    return children.run(command, cwd=cwd, env=os.environ | environment, check=True, tasks=3000)
 
 
-def hpsim(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def hpsim(*words: str, cwd: Path, **environment: str) -> children.Ended:
     return python("from hpsim.cli import main; main()", *words, cwd=cwd, **environment)
 
 
@@ -97,6 +95,7 @@ def test_real_runs_compile_nothing_after_it(tmp_path: Path) -> None:
     } == {}
 
 
+@pytest.mark.slow
 @compiled_only
 def test_the_second_time_everything_is_in_the_cache(tmp_path: Path) -> None:
     """The line tells how many kernels there are, that all came from the cache, and where it is."""

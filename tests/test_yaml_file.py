@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
 
+import children
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -235,5 +235,5 @@ def test_reading_a_sweep_loads_nothing_heavy() -> None:
         "print([name for name in ('numpy', 'numba', 'pandas', 'pyarrow') if name in sys.modules])"
     )
     root = Path(__file__).parent.parent
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    done = children.run([sys.executable, "-c", code], cwd=root, check=True)
     assert done.stdout == "[]\n"

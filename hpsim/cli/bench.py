@@ -47,13 +47,20 @@ def bench(quick: bool, as_json: bool) -> None:
 
 @contextmanager
 def _stopping_on_sigterm() -> Iterator[None]:
-    """SIGTERM unwinds the stack as Ctrl-C does, so that temporary files go away and no child is left."""
+    """SIGTERM unwinds the stack as Ctrl-C does, so that temporary files go away and no child is left.
+
+    Where it is ignored from the start, it stays ignored.
+    """
     from hpsim.sweep.executors import Interrupted
 
     def stop(signum: int, _frame: FrameType | None) -> None:
         raise Interrupted(signum)
 
-    previous = signal.signal(signal.SIGTERM, stop)
+    previous = signal.getsignal(signal.SIGTERM)
+    if previous in (signal.SIG_IGN, None):
+        yield
+        return
+    signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:

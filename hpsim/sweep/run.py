@@ -348,7 +348,9 @@ class _Session:
 
 def _number(value: object) -> float:
     """A number of an earlier ``run.json``, which only informs; 0 for what it cannot have been."""
-    return float(value) if isinstance(value, int | float) and 0 <= value <= LARGEST_COUNT else 0.0
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return 0.0
+    return float(value) if 0 <= value <= LARGEST_COUNT else 0.0
 
 
 def _one_line(error: Exception) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import children
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -91,16 +93,21 @@ return found;
 """
 
 
-def start(chromium: str, chromedriver: str, profile: Path) -> webdriver.Chrome:
-    """A fresh browser with a profile of its own."""
+@contextmanager
+def browser(chromium: str, chromedriver: str, profile: Path) -> Iterator[webdriver.Chrome]:
+    """A fresh browser with a profile of its own, for the block."""
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(chromedriver))
-    driver.set_script_timeout(60)
-    return driver
+    service = Service(chromedriver, popen_kw={"start_new_session": True})
+    with children.signals_as_in_a_terminal():
+        driver = webdriver.Chrome(options=options, service=service)
+    with children.adopted(service.process):
+        driver.set_script_timeout(60)
+        yield driver
+        driver.quit()
 
 
 def address(**fields: str) -> str:

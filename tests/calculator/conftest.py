@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Page]]:
     """The pages by language, in one browser."""
-    from calculator.browser import Page, start
+    from calculator.browser import Page, browser
 
     chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or chromedriver is None:
@@ -25,9 +25,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Page]]
     folder = tmp_path_factory.mktemp("calculator")
     for lang in LANGUAGES:
         (folder / file_name(lang)).write_text(build(lang), encoding="utf-8")
-    driver = start(chromium, chromedriver, folder / "profile")
-    yield {lang: Page(driver, folder / file_name(lang)) for lang in LANGUAGES}
-    driver.quit()
+    with browser(chromium, chromedriver, folder / "profile") as driver:
+        yield {lang: Page(driver, folder / file_name(lang)) for lang in LANGUAGES}
 
 
 @pytest.fixture(params=LANGUAGES)

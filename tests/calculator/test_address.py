@@ -24,7 +24,7 @@ def hash_of(page: Page) -> str:
 
 
 def wait(page: Page, condition: str) -> None:
-    WebDriverWait(page.driver, 5, poll_frequency=0.02).until(
+    WebDriverWait(page.driver, 60, poll_frequency=0.02).until(
         lambda driver: driver.execute_script(f"return {condition}")
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ from faults.runs import Undisturbed, environment, undisturbed
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of compiled code that no test damages."""
-    return tmp_path_factory.mktemp("compiled")
+    """A folder of compiled code that no test damages, the same one for all processes of pytest-xdist."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "compiled"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +30,7 @@ def fuzz(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Undisturbe
 def violating(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Undisturbed:
     """A sweep in fifty parts with a tolerance that rounding exceeds, so that each part has violations to record."""
     out = tmp_path_factory.mktemp("violating") / "run"
-    settings = ("arithmetic=float64", "tolerance=1e-17", "record=violations", "configs=500", "chunk=10")
+    settings = ("stages=3", "arithmetic=float64", "tolerance=1e-17", "record=violations", "configs=500", "chunk=10")
     arguments = [word for setting in settings for word in ("--set", setting)]
     return undisturbed(out, environment(compiled), "paper_fuzz", *arguments, code=1)
 

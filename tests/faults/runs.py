@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import children
 import pyarrow.parquet as pq
 import pytest
 from fake_runs import content
@@ -20,15 +17,13 @@ import hpsim
 
 PACKAGE = Path(hpsim.__file__).resolve().parent
 RUN = """
-import os, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
+import os
 from hpsim.cli import main
 if "READY" in os.environ:
     os.close(os.open(os.environ["READY"], os.O_CREAT))
 main()
 """
 HPSIM = [sys.executable, "-P", "-c", RUN]  # -P: the installed package, not what lies in the current folder
-SECONDS = 120
 
 compiled_only = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="these processes are about compiled code, and slow without"
@@ -50,13 +45,11 @@ class Sweep:
         """``hpsim sweep run`` of it in the folder ``out``."""
         return [*HPSIM, "sweep", "run", *self.arguments, "--out", str(out), *more]
 
-    def start(self, out: Path, *more: str) -> subprocess.Popen[str]:
+    def start(self, out: Path, *more: str) -> children.Child:
         """Run it in the background."""
-        return subprocess.Popen(
-            self.command(out, *more), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        return children.start(self.command(out, *more), env=self.environment)
 
-    def run(self, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    def run(self, out: Path, *more: str) -> children.Ended:
         """Run it to its end."""
         return run(self.command(out, *more), self.environment)
 
@@ -79,7 +72,7 @@ class Undisturbed:
         """The same, for processes with other variables."""
         return replace(self, sweep=self.sweep.elsewhere(environment))
 
-    def ends_alike(self, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    def ends_alike(self, out: Path, *more: str) -> children.Ended:
         """Run the same sweep in ``out``, whatever is there, and compare every byte; returns how it went."""
         again = self.sweep.run(out, *more)
         assert again.returncode == self.code, again.stderr
@@ -103,13 +96,9 @@ def environment(code: Path | None, package: Path = PACKAGE, **more: str) -> dict
     return {**inherited, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **kept, **more}
 
 
-def run(
-    command: list[str], environment: dict[str, str], folder: Path | None = None
-) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], environment: dict[str, str], folder: Path | None = None) -> children.Ended:
     """Run a command to its end."""
-    return subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
-    )
+    return children.run(command, env=environment, cwd=folder)
 
 
 def records(out: Path) -> int:
@@ -117,32 +106,17 @@ def records(out: Path) -> int:
     return len(list((out / "_parts").glob("[0-9]*.json")))
 
 
-def wait_for_records(out: Path, process: subprocess.Popen[str], count: int) -> None:
+def wait_for_records(out: Path, process: children.Child, count: int) -> None:
     """Wait until this process has written a part and so many have a record."""
     count = max(count, records(out) + 1)
-
-    wait_for(process, lambda: records(out) >= count)
-
-
-def wait_for(process: subprocess.Popen[str], state: Callable[[], object]) -> None:
-    """Wait until ``state`` is true, while ``process`` runs."""
-    deadline = time.monotonic() + SECONDS
-    while not state():
-        if time.monotonic() > deadline:
-            process.kill()
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.001)
+    children.wait_until(process, lambda: records(out) >= count)
 
 
-def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Exit code as a shell tells it, stdout and stderr; a process that does not end is killed."""
-    try:
-        stdout, stderr = process.communicate(timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-    code = process.returncode
-    return (code if code >= 0 else 128 - code), stdout, stderr
+def end(process: children.Child) -> tuple[int, str, str]:
+    """Exit code as a shell tells it, stdout and stderr."""
+    ended = children.finish(process)
+    code = ended.returncode
+    return (code if code >= 0 else 128 - code), ended.stdout, ended.stderr
 
 
 def every_part_opens(out: Path) -> int:
@@ -180,9 +154,6 @@ def ordinary_user() -> list[str] | None:
 
 def _works(command: list[str]) -> bool:
     try:
-        return subprocess.run(command, capture_output=True, check=False, timeout=SECONDS).returncode == 0
+        return children.run(command).returncode == 0
     except FileNotFoundError:  # no unshare on this system
         return False
-
-
-INTERRUPTS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]

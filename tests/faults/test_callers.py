@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import slow
 
 from faults.callers import CALLS, MICROBATCHES, pipelines
 from faults.runs import compiled_only, environment, run
@@ -22,7 +23,7 @@ numba.njit(lambda values: values[3])(numpy.zeros(3))
 """
 
 
-@pytest.mark.parametrize("kind", ["threads", "fork", "spawn"])
+@pytest.mark.parametrize("kind", ["threads", slow("fork"), slow("spawn")])
 def test_many_callers_at_once(tmp_path: Path, kind: str) -> None:
     """Threads, forked and spawned processes that compile and compute at once get what plain Python gets."""
     right = []
@@ -35,6 +36,7 @@ def test_many_callers_at_once(tmp_path: Path, kind: str) -> None:
     assert json.loads(ended.stdout) == right
 
 
+@pytest.mark.slow
 def test_no_kernel_reaches_beyond_its_arrays(tmp_path: Path) -> None:
     """Tests of all kernels pass with every index checked; elsewhere a wrong one would go unnoticed."""
     checked = environment(tmp_path / "code", NUMBA_BOUNDSCHECK="1")

@@ -6,11 +6,12 @@ import itertools
 import os
 import random
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
+from conftest import slow
 from fake_runs import content
 
 from faults.planted import plant
@@ -49,6 +50,7 @@ def exchange(file: Path, rng: random.Random) -> None:
 DAMAGES = (randomise, cut_off, alter_one_bit, exchange)
 
 
+@pytest.mark.slow
 def test_damaged_code_is_compiled_again(small: Undisturbed, tmp_path: Path, rng: random.Random) -> None:
     """Every file damaged, each in its way: one warning, the right result, and the next run needs neither again."""
     code = tmp_path / "code"
@@ -66,6 +68,7 @@ def test_damaged_code_is_compiled_again(small: Undisturbed, tmp_path: Path, rng:
     assert "compiling" not in again
 
 
+@pytest.mark.slow
 def test_code_that_cannot_be_replaced(small: Undisturbed, tmp_path: Path) -> None:
     """Folders in the place of all files: neither reading nor writing works, one warning, and the right result."""
     code = tmp_path / "code"
@@ -126,37 +129,41 @@ def place(tmp_path: Path, fault: str) -> tuple[dict[str, str], Path | None]:
 @pytest.mark.parametrize(
     "fault",
     [
-        "missing folder",
-        "file for a folder",
-        "read-only folder",
-        "no variables",
-        "installation open to others",
-        "read-only installation",
+        slow("missing folder"),
+        slow("file for a folder"),
+        slow("read-only folder"),
+        slow("no variables"),
+        slow("installation open to others"),
+        slow("read-only installation"),
         "read-only installation, no home",
-        "read-only installation, unknown user",
+        slow("read-only installation, unknown user"),
     ],
 )
-def test_no_usual_place_for_compiled_code(small: Undisturbed, tmp_path: Path, fault: str) -> None:
+def test_no_usual_place_for_compiled_code(tmp_path: Path, fault: str) -> None:
     """Code goes to the next best place, or with one warning to none; the result is right, the current folder clean."""
     if fault.endswith("unknown user") and ordinary_user() is None:
         pytest.skip("no user unknown to the system can be made here")
     variables, expected = place(tmp_path, fault)
-    out, current = tmp_path / "run", tmp_path / "current"
+    current = tmp_path / "current"
     current.mkdir()
-    ended = run([*(ordinary_user() or []), *small.sweep.command(out)], variables, current)
+    ended = run([*(ordinary_user() or []), sys.executable, "-P", "-c", SIMULATE, "3"], variables, current)
     allow_writing(tmp_path, allowed=True)
-    assert ended.returncode == 0, ended.stderr
-    assert content(out) == small.content
+    assert (ended.returncode, ended.stdout) == (0, right(3)[0]), ended.stderr
     assert not list(current.iterdir())
     warnings = warnings_in(ended.stderr)
     if expected is None:
-        text = "warning: compiled code is not kept: no folder for it can be written; NUMBA_CACHE_DIR may name"
-        assert (warnings, compiled_in(tmp_path)) == ([f"{text} a folder of your own"], [])
+        (warning,) = warnings
+        assert warning.endswith(
+            "Warning: compiled code is not kept: no folder for it can be written; NUMBA_CACHE_DIR may name "
+            "a folder of your own"
+        )
+        assert compiled_in(tmp_path) == []
     else:
         assert not warnings
         assert compiled_in(expected) == compiled_in(tmp_path) != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("owner", "runs"),
     [
@@ -187,6 +194,7 @@ def test_code_planted_by_another_user_is_not_run(
     assert "compiling" not in again
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="this system has no modes")
 def test_a_shared_folder_is_not_used(small: Undisturbed, tmp_path: Path) -> None:
     """NUMBA_CACHE_DIR open to all: one warning, the next best place, and from there the next run reads in silence."""
@@ -206,6 +214,7 @@ def test_a_shared_folder_is_not_used(small: Undisturbed, tmp_path: Path) -> None
     assert "compiling" not in again
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(ordinary_user() is None, reason="no ordinary user can be made here")
 def test_an_installation_compiled_before_it_became_read_only(small: Undisturbed, tmp_path: Path) -> None:
     """As in an image where root ran ``hpsim warmup``: a user without a home finds everything and writes nothing."""
@@ -225,6 +234,7 @@ def test_an_installation_compiled_before_it_became_read_only(small: Undisturbed,
     assert {file: file.stat().st_ino for file in compiled_in(tmp_path)} == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(namespace() is None, reason="no small disk can be made: mounting is not allowed here")
 def test_no_room_for_compiled_code(small: Undisturbed, tmp_path: Path) -> None:
     """A full disk under the compiled code: one warning, and the right result."""
@@ -248,11 +258,16 @@ for S in map(int, sys.argv[1:]):
 MAKESPANS = {3: [[7.0, 13.0]], 4: [[11.5, 19.5]], 5: [[17.0, 27.0]]}
 
 
-def simulating(code: Path, *lengths: int, package: Path = PACKAGE) -> subprocess.Popen[str]:
+def simulating(code: Path, *lengths: int, package: Path = PACKAGE) -> children.Child:
     """A process that needs the kernels for so many stages, compiled or found in ``code``; warnings end it."""
     command = [sys.executable, "-P", "-W", "error", "-c", SIMULATE, *map(str, lengths)]
-    variables = environment(code, package)
-    return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return children.start(command, env=environment(code, package))
+
+
+def said(process: children.Child) -> tuple[str, str]:
+    """What it prints until its end."""
+    ended = children.finish(process)
+    return ended.stdout, ended.stderr
 
 
 def right(*lengths: int) -> tuple[str, str]:
@@ -264,17 +279,18 @@ FOR_ANY_S, FOR_EACH_S = 3, 2
 """Kept functions of ``simulate``: checks and packing; for each S the recurrence, and what packs for it."""
 
 
+@pytest.mark.slow
 def test_processes_that_compile_at_once(tmp_path: Path) -> None:
     """Two compile the same kernel and two others of the same function, all at once; afterwards each is on disk."""
     processes = {simulating(tmp_path, S): S for S in (3, 4, 5)} | {simulating(tmp_path, 3): 3}
-    said = {process: process.communicate() for process in processes}
-    assert said == {process: right(S) for process, S in processes.items()}
+    assert [said(process) for process in processes] == [right(S) for S in processes.values()]
     before = {file: file.stat().st_ino for file in compiled_in(tmp_path)}
     assert len(before) == FOR_ANY_S + 3 * FOR_EACH_S
-    assert simulating(tmp_path, 3, 4, 5).communicate() == right(3, 4, 5)
+    assert said(simulating(tmp_path, 3, 4, 5)) == right(3, 4, 5)
     assert {file: file.stat().st_ino for file in compiled_in(tmp_path)} == before
 
 
+@pytest.mark.slow
 def test_versions_side_by_side(tmp_path: Path) -> None:
     """Two installations, one of them then changed, keep code in one folder: none uses another's or loses its own."""
     code = tmp_path / "code"
@@ -284,7 +300,7 @@ def test_versions_side_by_side(tmp_path: Path) -> None:
 
     def new_files(package: Path) -> int:
         before = len(compiled_in(code))
-        assert simulating(code, 3, package=package).communicate() == right(3)
+        assert said(simulating(code, 3, package=package)) == right(3)
         return len(compiled_in(code)) - before
 
     assert new_files(PACKAGE) == FOR_ANY_S + FOR_EACH_S

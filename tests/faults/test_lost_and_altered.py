@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import slow
 from fake_runs import content
 
 from faults.runs import Undisturbed, compiled_only, every_part_opens, namespace, records, run, warnings_in
@@ -41,7 +42,7 @@ def inodes(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("damage", [cut_off, alter_one_bit, remove])
-@pytest.mark.parametrize("name", ["fuzz", "violating"])
+@pytest.mark.parametrize("name", [slow("fuzz"), "violating"])
 def test_damaged_files_are_made_anew(
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -81,6 +82,7 @@ exit $code
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(namespace() is None, reason="no small disk can be made: mounting is not allowed here")
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.9])
 def test_full_disk(fuzz: Undisturbed, tmp_path: Path, share: float) -> None:

@@ -9,25 +9,27 @@ import signal
 import time
 from pathlib import Path
 
+import children
 import pytest
+from conftest import slow
 
 from faults.runs import (
-    INTERRUPTS,
     Undisturbed,
     compiled_only,
     end,
     environment,
     every_part_opens,
     records,
-    wait_for,
     wait_for_records,
 )
 
 pytestmark = compiled_only
 
 KILLS = 20
+INTERRUPTS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("signum", "code"), INTERRUPTS)
 def test_signals_at_random_moments(
     fuzz: Undisturbed, tmp_path: Path, rng: random.Random, signum: signal.Signals, code: int
@@ -48,6 +50,7 @@ def test_signals_at_random_moments(
     fuzz.ends_alike(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("signum", "code"), INTERRUPTS)
 def test_signals_before_the_first_part(
     fuzz: Undisturbed, tmp_path: Path, rng: random.Random, signum: signal.Signals, code: int
@@ -56,7 +59,7 @@ def test_signals_before_the_first_part(
     for k in range(3):
         ready, out = tmp_path / f"ready-{k}", tmp_path / f"run-{k}"
         process = fuzz.sweep.elsewhere({**fuzz.sweep.environment, "READY": str(ready)}).start(out)
-        wait_for(process, ready.exists)
+        children.wait_until(process, ready.exists)
         time.sleep(0.05 + 0.4 * rng.random())
         process.send_signal(signum)
         returned, _, stderr = end(process)
@@ -69,7 +72,7 @@ def test_signals_before_the_first_part(
 def test_a_signal_while_kernels_compile(small: Undisturbed, tmp_path: Path) -> None:
     """Stopped while the first chunks wait for the compiler it ends in good order, and resumes."""
     process = small.sweep.elsewhere(environment(tmp_path / "code")).start(tmp_path / "run")
-    wait_for(process, lambda: list(tmp_path.glob("code/*/*.nbc")))
+    children.wait_until(process, lambda: list(tmp_path.glob("code/*/*.nbc")))
     process.send_signal(signal.SIGTERM)
     returned, _, stderr = end(process)
     assert returned == 143, stderr
@@ -78,6 +81,7 @@ def test_a_signal_while_kernels_compile(small: Undisturbed, tmp_path: Path) -> N
     small.ends_alike(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_killed_twenty_times_in_one_run(fuzz: Undisturbed, tmp_path: Path, rng: random.Random) -> None:
     """``kill -9`` at twenty random moments over one run: every part opens each time, and no byte is lost or altered."""
     before = 0
@@ -96,7 +100,7 @@ def test_killed_twenty_times_in_one_run(fuzz: Undisturbed, tmp_path: Path, rng: 
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-@pytest.mark.parametrize("name", ["fuzz", "violating"])
+@pytest.mark.parametrize("name", [slow("fuzz"), "violating"])
 def test_workers_do_not_change_a_byte(request: pytest.FixtureRequest, tmp_path: Path, name: str, workers: int) -> None:
     """1, 2 and 5 threads write the same files, of points and of violations."""
     reference: Undisturbed = request.getfixturevalue(name)
