@@ -84,13 +84,19 @@ def check_sampled(stages: int, demands: Demands, times: dict[str, Distribution],
 def check_pipelines(pipelines: Sequence[PipelineEntry], demands: Demands) -> None:
     """Refuse a pipeline whose totals, in units of 1 over its own common denominator, leave float64."""
     for index, entry in enumerate(pipelines):
-        sigma = [t + d for t, d in zip(entry.tau, [*entry.d, Fraction(0)], strict=True)]
-        fill = sum(sigma, Fraction(0)) + sum(entry.latency)
-        total = demands.total(entry.S, max(entry.tau), max(sigma), fill)
+        tau, d, latency = (_in_units(times, entry.scale) for times in (entry.tau, entry.d, entry.latency))
+        sigma = [time + transfer for time, transfer in zip(tau, [*d, 0], strict=True)]
+        maxima_and_sum = (max(tau), max(sigma), sum(sigma) + sum(latency))
+        total = demands.total(entry.S, *(Fraction(units, entry.scale) for units in maxima_and_sum))
         reach = f"pipeline {entry.name[:60]!r}, M = {demands.M}, common denominator {_about(Fraction(entry.scale))}"
         unit = Fraction(1, entry.scale) if demands.exact else None
         advice = "lower microbatches or use rounder times"
         _within(total, unit, demands.parts, ("pipelines", index), reach, advice)
+
+
+def _in_units(times: Iterable[Fraction], scale: int) -> list[int]:
+    """Times as whole numbers of 1/scale, a common denominator."""
+    return [time.numerator * (scale // time.denominator) for time in times]
 
 
 def check_grid(grid: Grid, demands: Demands) -> None:
@@ -99,7 +105,8 @@ def check_grid(grid: Grid, demands: Demands) -> None:
     tau_max = max(entries(grid.tau))
     d_max, latency_max = (max(entries(axis), default=Fraction(0)) for axis in (grid.d, grid.latency))
     vectors = [] if isinstance(grid.tau, Each) else grid.tau
-    tau_sum = max((sum(v, Fraction(0)) for v in vectors if isinstance(v, tuple)), default=S * tau_max)
+    sums = [sum(_in_units(vector, grid.scale)) for vector in vectors if isinstance(vector, tuple)]
+    tau_sum = Fraction(max(sums), grid.scale) if sums else S * tau_max
     links = S - 1
     total = demands.total(S, tau_max, tau_max + d_max, tau_sum + links * (d_max + latency_max))
     reach = f"S = {S}, M = {demands.M}, common denominator {_about(Fraction(grid.scale))}"
@@ -109,9 +116,11 @@ def check_grid(grid: Grid, demands: Demands) -> None:
 
 def check_knobs(regimes: Iterable[KnobRegime], units: Collection[Fraction]) -> None:
     """Refuse shares and feedback times that exact arithmetic cannot hold; ``units`` are the grid units of the times."""
+    in_all = math.gcd(*(unit.denominator for unit in units))
     for regime in regimes:
         check_sixteenths(regime.shares, ("regimes", regime.place, "overlap"))
-        for unit in units:
+        fits = in_all % regime.feedback.denominator == 0
+        for unit in () if fits else units:
             if (regime.feedback / unit).denominator != 1:
                 found = f"{shown(regime.feedback)} is not a multiple of {_about(unit)}, the unit of this sweep's times"
                 allowed = "allowed in exact arithmetic: a multiple of it, or arithmetic: float64"
@@ -160,10 +169,11 @@ def _within(
 
 def _about(value: Fraction) -> str:
     """A number for reading: exact when short, else four digits."""
-    text = shown(value)
-    if len(text) <= 12 and "/" not in text:
-        return text
+    if max(abs(value.numerator), value.denominator) < 10**20:
+        text = shown(value)
+        if len(text) <= 12 and "/" not in text:
+            return text
     try:
         return f"{float(value):.4g}"
     except OverflowError:
-        return f"10^{len(str(value.numerator // value.denominator)) - 1}"
+        return f"10^{math.floor(math.log10(value.numerator // value.denominator))}"
