@@ -188,7 +188,7 @@ class Sweep(Part):
         demands = Demands.of(self.microbatches[-1], exact, self.regimes)
         if self.pipelines is not None:
             check_pipelines(self.pipelines, demands)
-            units = {Fraction(1, entry.scale) for entry in self.pipelines}
+            units = {Fraction(1, scale) for scale in {entry.scale for entry in self.pipelines}}
         elif self.grid is not None:
             check_grid(self.grid, demands)
             units = {Fraction(1, self.grid.scale)}

@@ -21,6 +21,7 @@ from hpsim.sweep.file.knob_regime import Entry, KnobRegime
 from hpsim.sweep.file.pipelines_file import PipelineEntry
 
 LIMIT = 2**53
+Rational = int | Fraction
 RHO_PARTS = 16
 
 
@@ -57,10 +58,10 @@ class Demands:
             feedback = Fraction(0)
         return Demands(M, exact, parts, feedback)
 
-    def total(self, stages: int, tau_max: Fraction, sigma_max: Fraction, fill: Fraction) -> Fraction:
-        """The largest total of a pipeline with these maxima and this sum of all its times."""
-        one_by_one = [] if self.feedback is None else [self.M * (fill + self.feedback)]
-        return max((stages + self.M - 1) * tau_max, fill + (self.M - 1) * sigma_max, *one_by_one)
+    def total(self, stages: int, tau_max: Rational, sigma_max: Rational, fill: Rational, scale: int = 1) -> Rational:
+        """The largest total of a pipeline with these maxima and this sum of all its times, all in units of 1/scale."""
+        together: Rational = max((stages + self.M - 1) * tau_max, fill + (self.M - 1) * sigma_max)
+        return together if self.feedback is None else max(together, self.M * (fill + self.feedback * scale))
 
 
 def check_sampled(stages: int, demands: Demands, times: dict[str, Distribution], resolution: int | None) -> None:
@@ -86,12 +87,14 @@ def check_pipelines(pipelines: Sequence[PipelineEntry], demands: Demands) -> Non
     for index, entry in enumerate(pipelines):
         tau, d, latency = (_in_units(times, entry.scale) for times in (entry.tau, entry.d, entry.latency))
         sigma = [time + transfer for time, transfer in zip(tau, [*d, 0], strict=True)]
-        maxima_and_sum = (max(tau), max(sigma), sum(sigma) + sum(latency))
-        total = demands.total(entry.S, *(Fraction(units, entry.scale) for units in maxima_and_sum))
+        units = demands.total(entry.S, max(tau), max(sigma), sum(sigma) + sum(latency), entry.scale)
+        most = LIMIT // demands.parts if demands.exact else 0
+        if units <= most and entry.scale <= LIMIT:
+            continue  # nearly always: thousands of pipelines are checked without a Fraction
         reach = f"pipeline {entry.name[:60]!r}, M = {demands.M}, common denominator {_about(Fraction(entry.scale))}"
         unit = Fraction(1, entry.scale) if demands.exact else None
         advice = "lower microbatches or use rounder times"
-        _within(total, unit, demands.parts, ("pipelines", index), reach, advice)
+        _within(Fraction(units) / entry.scale, unit, demands.parts, ("pipelines", index), reach, advice)
 
 
 def _in_units(times: Iterable[Fraction], scale: int) -> list[int]:
@@ -151,7 +154,7 @@ def _highest(key: str, distribution: Distribution, tau_max: Fraction, unit: Frac
 
 
 def _within(
-    total: Fraction, unit: Fraction | None, parts: int, path: Sequence[str | int], reach: str, advice: str
+    total: Rational, unit: Fraction | None, parts: int, path: Sequence[str | int], reach: str, advice: str
 ) -> None:
     """Refuse a total that is beyond 2^53 grid units, or without a grid beyond the range of float64."""
     if unit is None:

@@ -49,8 +49,10 @@ class Part(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_empty_keys(cls, data: Any) -> Any:
+    def _keys_with_values(cls, data: Any) -> Any:
         for key, value in data.items() if isinstance(data, Mapping) else ():
+            if not isinstance(key, str):
+                raise refusal((), f"the key {shown(key)}", "allowed: keys that are text")
             if value is None:
                 raise refusal((key,), "no value", "write a value, or leave the key out")
         return data
@@ -64,6 +66,14 @@ def refusal(path: Sequence[str | int], found: str, allowed: str) -> PydanticCust
 
 def shown(value: object) -> str:
     """What the user wrote, short and on one line."""
+    try:
+        text = _written(value)
+    except (ValueError, OverflowError):  # beyond float64, or a whole number that Python does not write out
+        return "a number of very many digits"
+    return text if len(text) <= 60 or isinstance(value, dict) else f"{text[:57]}..."
+
+
+def _written(value: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -75,13 +85,7 @@ def shown(value: object) -> str:
         return f"a mapping ({keys!r})" if not keys.isprintable() else f"a mapping ({keys})"
     if isinstance(value, Fraction):
         return str(plain(value))
-    if isinstance(value, str) and len(value) > 60:
-        value = value[:60]
-    try:
-        text = repr(value)
-    except ValueError:  # a whole number that Python does not write out
-        return "a number of very many digits"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return repr(value[:60] if isinstance(value, str) else value)
 
 
 def counted(count: int, noun: str) -> str:

@@ -205,10 +205,10 @@ class Grid(Part):
         vectors = data.get("tau") if isinstance(data, dict) else None
         if not isinstance(vectors, list | tuple) or not all(isinstance(vector, list | tuple) for vector in vectors):
             return data
-        if "stages" in data:
+        if data.get("stages") is not None:
             raise refusal(("stages",), "stages beside vectors, whose lengths say it", "allowed: with `tau: {each: …}`")
         lengths = dict.fromkeys(len(vector) for vector in vectors if 0 < len(vector) <= MAX_STAGES)
-        return data | {"stages": list(lengths)}
+        return {"stages": list(lengths)} | data
 
     @model_validator(mode="after")
     def _fits(self) -> Grid:

@@ -78,9 +78,13 @@ def _words(model: type[BaseModel], path: KeyPath, mistake: ErrorDetails) -> tupl
         case "missing":
             return "this key is missing", "it is required here"
         case "literal_error":
-            return found, nearest(str(value), re.findall(r"'([^']*)'", context["expected"]))
+            return found, nearest(
+                value if isinstance(value, str) else shown(value), re.findall(r"'([^']*)'", context["expected"])
+            )
         case "string_type":
             return found, "allowed: text (a number in quotes is text)"
+        case "string_unicode":
+            return found, "allowed: text of whole characters, which a file can hold"
         case "string_too_short" | "string_too_long":
             return found, "allowed: a text that is neither empty nor endless"
         case "list_type":

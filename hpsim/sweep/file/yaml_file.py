@@ -286,7 +286,7 @@ def _text(path: Path) -> str:
     except (OSError, ValueError) as error:
         _refuse(file, f"cannot be read ({_reason(error)})", "a readable YAML file")
     if len(content) > MAX_BYTES:
-        _refuse(file, f"larger than {MAX_BYTES // 2**20} MiB", f"at most {MAX_BYTES // 2**20} MiB")
+        _refuse(file, f"larger than {MAX_BYTES // 2**20} MiB", "a smaller file")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
