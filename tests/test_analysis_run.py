@@ -13,6 +13,7 @@ from analysis_runs import PARTS, SAMPLED, digests, make_run
 
 from hpsim.analysis.run import open_run
 from hpsim.errors import MissingExtraError, RunFolderError
+from hpsim.sweep.file.yaml_file import MOST_VALUES
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,13 @@ def test_opening_changes_nothing(folder: Path) -> None:
     before = digests(folder)
     open_run(folder)
     assert digests(folder) == before
+
+
+def test_a_resolved_sweep_may_be_larger_than_the_file_it_came_from(folder: Path) -> None:
+    """Three times the values that a sweep file may have, as where d and latency are spelled out."""
+    with (folder / "sweep.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"spelled: [{'0, ' * 3 * MOST_VALUES}0]\n")
+    assert open_run(folder).parts_done == PARTS
 
 
 def test_a_part_without_a_record_does_not_count(folder: Path) -> None:

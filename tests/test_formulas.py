@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from fractions import Fraction
 
 import heteropipe.core as peer
@@ -377,3 +378,24 @@ def test_no_communication_may_be_none_or_empty():
     assert f.phase_transition([3]) is False
     assert f.phase_transition(np.ones((2, 1))).tolist() == [False, False]
     assert f.overlap_gap(np.ones((2, 1)), 5).tolist() == [0, 0]
+
+
+def test_the_slack_of_each_link_takes_work_in_proportion_to_the_stages() -> None:
+    """Counted in calls for 200 and for 800 stages: four times as many, and not sixteen."""
+    counts = []
+    for S in (200, 800):
+        calls = 0
+
+        def count(*_: object) -> None:
+            nonlocal calls
+            calls += 1
+
+        tau = [Fraction(s % 7 + 1) for s in range(S)]
+        sys.setprofile(count)
+        try:
+            slack = f.link_slack(tau)
+        finally:
+            sys.setprofile(None)
+        assert slack == [6 - s % 7 for s in range(S - 1)]
+        counts.append(calls)
+    assert counts[1] < 5 * counts[0]

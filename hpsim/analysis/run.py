@@ -16,11 +16,11 @@ from hpsim.errors import RunFolderError
 from hpsim.regime import NAMES
 from hpsim.sweep import columns
 from hpsim.sweep.durable import told_plainly
-from hpsim.sweep.file.yaml_file import MOST_VALUES, load
+from hpsim.sweep.file.yaml_file import load
 from hpsim.sweep.store import FORMAT, RECORD, RECORDS
 from hpsim.sweep.totals import Totals
 
-MOST_RESOLVED = 4 * MOST_VALUES  # a resolved sweep spells out ranges, and d and latency of every pipeline
+ROOM = 4  # a resolved sweep spells out ranges, and d and latency of every pipeline
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def open_run(path: str | Path) -> Run:
     folder = Path(path)
     with told_plainly(folder):
         about = _about(folder)
-        sweep = dict(load(folder / "sweep.yaml", most_values=MOST_RESOLVED).data)
+        sweep = dict(load(folder / "sweep.yaml", room=ROOM).data)
         files: dict[str, list[Path]] = {name: [] for name in columns.TABLES}
         totals, done, lost = Totals(), 0, 0
         for number in _recorded(folder):

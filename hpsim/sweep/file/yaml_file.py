@@ -37,8 +37,10 @@ _LONGEST_NUMBER = 400
 _Parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def load(path: Path, example: str = "configs: 1000", most_values: int = MOST_VALUES) -> Document:
+def load(path: Path, example: str = "configs: 1000", room: int = 1) -> Document:
     """Read a YAML file whose top level is a mapping, for example ``example``.
+
+    ``room`` multiplies the limits of its size, for what hpsim wrote itself.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def load(path: Path, example: str = "configs: 1000", most_values: int = MOST_VAL
         YAML described above.
     """
     file = str(path)
-    data, lines = parse(_text(path), file, most_values=most_values)
+    data, lines = parse(_text(path, room * MAX_BYTES), file, most_values=room * MOST_VALUES)
     if data is None:
         raise SweepFileError(f"{file}:1", "the file is empty", f"a mapping of keys, for example `{example}`")
     if not isinstance(data, dict):
@@ -276,17 +278,17 @@ def shipped(kind: Kind) -> dict[str, Path]:
     return {}
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, most_bytes: int) -> str:
     file = one_line(str(path))
     try:
         with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+            content = stream.read(most_bytes + 1)
     except FileNotFoundError:
         _refuse(file, "no such file", "a path to a YAML file")
     except (OSError, ValueError) as error:
         _refuse(file, f"cannot be read ({_reason(error)})", "a readable YAML file")
-    if len(content) > MAX_BYTES:
-        _refuse(file, f"larger than {MAX_BYTES // 2**20} MiB", "a smaller file")
+    if len(content) > most_bytes:
+        _refuse(file, f"larger than {most_bytes // 2**20} MiB", "a smaller file")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
