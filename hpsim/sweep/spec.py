@@ -168,12 +168,13 @@ class Sweep(Part):
         for index, text in enumerate(self.claims):
             if text in self.statements and self.statements[text].uses_rho and "partial" not in self.regimes:
                 raise refusal(("claims", index), f"{text} depends on rho", "allowed with the regime partial")
+        least, most = self.stage_range
         for regime in self.knob_regimes.values():
-            regime.check_fit(*self.stage_range, self.microbatches[-1])
+            regime.check_fit(least, most, self.microbatches[-1])
         check_arithmetic(self.arithmetic == "exact", self.tolerance, self.resolution, self.source)
         self._check_totals()
         if self.record == "points":  # violations are looked for tile by tile, whatever the chunk
-            numbers = 2 * self.stage_range[1] + len(self.microbatches) * (1 + 3 * len(self.regimes))
+            numbers = 2 * most + len(self.microbatches) * (1 + 3 * len(self.regimes))
             if "chunk" not in self.model_fields_set:
                 object.__setattr__(self, "chunk", usual_chunk(numbers))
             check_memory(self.chunk, self.n_configs, numbers)
