@@ -55,6 +55,10 @@ def number(value: object) -> Number:
 
 
 def _fraction(value: object) -> Fraction:
+    if type(value) is Fraction:  # the usual kinds, ahead of the slower tests for their like
+        return value
+    if type(value) is int:
+        return Fraction(value)
     if isinstance(value, str):
         return _from_text(value)
     if isinstance(value, Rational) and not _is_no_number(value):

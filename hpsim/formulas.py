@@ -174,7 +174,7 @@ def link_headroom(tau: Vector, d: Vector = None) -> Vector:
     """How far each transfer is from the phase transition: ``tau_max - tau[s] - d[s]``, negative beyond it."""
     _, tau, d = operands(1, tau=tau, d=d)
     left = headroom(tau, d)
-    return left if is_array(left) else [same_kind(x, tau, d) for x in left]
+    return left if is_array(left) else same_kind(left, tau, d)
 
 
 def phase_transition(tau: Vector, d: Vector = None) -> Value:
@@ -307,7 +307,8 @@ def _excess(tau: Vector, d: Vector) -> Value:
     left = headroom(tau, d)
     if is_array(left):
         return 0 - left.min(axis=-1, initial=0)
-    return same_kind(max([Fraction(0), *(-x for x in left)]), tau, d)
+    (excess,) = same_kind([max([Fraction(0), *(-x for x in left)])], tau, d)
+    return excess
 
 
 def _check_ratio_defined(count: Count, phase: Value) -> None:

@@ -350,12 +350,12 @@ def _headroom_of_arrays(tau: Vector, d: Vector) -> Vector:
     return (each(tau.max(axis=-1)) - rounded) - error
 
 
-def same_kind(value: Fraction, *vectors: Vector) -> Value:
-    """``value`` as the numbers it came from: a float when one of them was, an int when all were, else a Fraction."""
+def same_kind(values: Iterable[Fraction], *vectors: Vector) -> list[Value]:
+    """``values`` as the numbers they came from: floats when one of those was, ints when all were, else Fractions."""
     numbers = [x for vector in vectors for x in vector]
     if any(isinstance(x, float) for x in numbers):
-        return float(value)
-    return int(value) if all(isinstance(x, Integral) for x in numbers) else value
+        return [float(value) for value in values]
+    return [int(value) for value in values] if all(isinstance(x, Integral) for x in numbers) else list(values)
 
 
 def in_short(value: object) -> str:

@@ -11,6 +11,7 @@ import children
 import pytest
 from analysis_runs import PARTS, SAMPLED, digests, make_run
 
+from hpsim.analysis import run as opening
 from hpsim.analysis.run import open_run
 from hpsim.errors import MissingExtraError, RunFolderError
 
@@ -40,6 +41,20 @@ def test_opening_changes_nothing(folder: Path) -> None:
     before = digests(folder)
     open_run(folder)
     assert digests(folder) == before
+
+
+@pytest.mark.parametrize(("room", "opens"), [(4, True), (1, False)])
+def test_a_resolved_sweep_may_be_larger_than_the_file_it_came_from(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, room: int, opens: bool
+) -> None:
+    """It spells out ranges, and d and latency of every pipeline: it has four times the room of a sweep file."""
+    monkeypatch.setattr(opening, "MOST_VALUES", 30)  # the resolved sweep has about twice as many
+    monkeypatch.setattr(opening, "ROOM", room)
+    if opens:
+        assert open_run(folder).parts_done == PARTS
+    else:
+        with pytest.raises(RunFolderError, match="more than 30 values"):
+            open_run(folder)
 
 
 def test_a_part_without_a_record_does_not_count(folder: Path) -> None:

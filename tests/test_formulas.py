@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import random
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -549,3 +550,24 @@ def test_shapes_that_do_not_fit_are_told():
         f.makespan_async(np.ones((4, 3)), 2, np.ones((5, 2)))
     with pytest.raises(PipelineError, match=r"^M, tau: "):
         f.makespan_free(np.ones((4, 3)), np.array([1, 2, 3]))
+
+
+def test_the_slack_of_each_link_takes_work_in_proportion_to_the_stages() -> None:
+    """Counted in calls for 200 and for 800 stages: four times as many, and not sixteen."""
+    counts = []
+    for S in (200, 800):
+        calls = 0
+
+        def count(*_: object) -> None:
+            nonlocal calls
+            calls += 1
+
+        tau = [Fraction(s % 7 + 1) for s in range(S)]
+        sys.setprofile(count)
+        try:
+            slack = f.link_slack(tau)
+        finally:
+            sys.setprofile(None)
+        assert slack == [6 - s % 7 for s in range(S - 1)]
+        counts.append(calls)
+    assert counts[1] < 5 * counts[0]

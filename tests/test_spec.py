@@ -6,6 +6,9 @@ import hashlib
 import json
 import math
 import re
+import time
+import tracemalloc
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from hpsim import regime
 from hpsim.errors import SweepFileError
@@ -237,6 +241,18 @@ def test_a_setting_beats_the_file(setting: str, key: str, value: object, tmp_pat
         ("name.x.y=1", "--set name.x.y", "found a mapping (x)"),
         ("tau=!!float 1", "--set tau", "the YAML tag"),
         ("seed.x=1", "--set seed.x", "found a mapping (x)"),
+        (
+            "tau.uniform.0=1",
+            "--set tau.uniform.0",
+            "a key inside the list tau.uniform; give all of it: tau.uniform=[…]",
+        ),
+        (".".join("a" * 2000) + "=1", f"--set {'a.' * 30}...", "a key of 2000 parts; at most 40"),
+        ("a" * 2000 + "=1", f"--set {'a' * 60}...", "unknown key"),
+        ("a\nb=1", "--set 'a\\nb'", "unknown key"),
+        ("seed=" + "9" * 100_000, "--set seed", "within the range of float64"),
+        ("tau=" + "[" * 100_000, "--set tau", "not YAML"),
+        ("name=" + "x" * 100_000, "--set name", "allowed: letters, digits"),
+        ("microbatches=[" + "1," * 300_000 + "]", "--set microbatches", "more than 250,000 values"),
     ],
 )
 def test_a_wrong_setting_is_refused_at_its_key(setting: str, place: str, part: str, tmp_path: Path) -> None:
@@ -246,6 +262,23 @@ def test_a_wrong_setting_is_refused_at_its_key(setting: str, place: str, part: s
         load_sweep(file, [setting])
     assert caught.value.place == place.format(file=file)
     assert part in str(caught.value)
+
+
+def test_settings_beyond_a_thousand_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_text("configs: 5\nstages: 3\ntau: 1\n")
+    assert load_sweep(file, [f"seed={n}" for n in range(1000)]).seed == 999
+    with pytest.raises(SweepFileError, match="--set: 1001 settings; at most 1000"):
+        load_sweep(file, ["seed=1"] * 1001)
+
+
+def test_a_setting_takes_the_place_of_every_line_below_it(tmp_path: Path) -> None:
+    """What the file said of a replaced list is not where a mistake in the new one is told."""
+    file = tmp_path / "file.yaml"
+    file.write_text("pipelines:\n- name: a\n  tau: [1, 2]\nseed: -1\n")
+    with pytest.raises(SweepFileError) as caught:
+        load_sweep(file, ["seed=3", "pipelines=[{name: a, tau: [1, x]}]"])
+    assert caught.value.place == "--set pipelines"
 
 
 def test_the_first_mistake_of_a_file_is_the_one_told(tmp_path: Path) -> None:
@@ -420,3 +453,197 @@ def test_any_data_is_a_sweep_or_one_clear_error(data: dict[str, Any]) -> None:
         lines = ["fine"]
         assert make_sweep(sweep.resolved()) == sweep
     assert len(lines) == 1
+
+
+FULL: dict[str, dict[str, Any]] = {
+    "": {
+        "name": "a", "unit": "s", "seed": 1, "configs": 10, "stages": 3, "tau": 1, "d": 0, "latency": 0, "rho": 1,
+        "edge_cases": 0, "pipelines": [{"name": "a", "tau": [1]}], "grid": {"tau": [[1]]}, "microbatches": 1,
+        "regimes": "async", "arithmetic": "exact", "tolerance": 1e-9, "resolution": 20, "claims": "paper",
+        "record": "points", "chunk": 1,
+    },
+    "tau": {"constant": 1, "uniform": [1, 2], "loguniform": [1, 2], "lognormal": [1, 1], "integers": [1, 2],
+            "choice": [1], "times": "mean_tau"},
+    "grid": {"tau": [[1, 2]], "stages": 2, "d": 0, "latency": 0, "rho": 0},
+    "grid.d": {"each": [1], "range": [0, 1, 1]},
+    "pipelines[0]": {"name": "a", "tau": [1], "d": [], "latency": [], "stages": ["s"], "note": "n"},
+    "regimes[0]": {"name": "a", "like": "async", "overlap": 0, "buffers": 1, "channels": 1, "window": 1, "feedback": 0},
+}  # fmt: skip
+EMPTY = [(where, key) for where, keys in FULL.items() for key in keys]
+
+
+def _with_nothing_at(where: str, key: str) -> dict[str, Any]:
+    """A sweep with one key of None, in the mapping at ``where``."""
+    source = "configs" if key == "configs" else where.split("[")[0].split(".")[0]
+    data: dict[str, Any] = {"pipelines": {}, "grid": {"grid": {"tau": [[1, 2]]}}}.get(source, dict(SAMPLED))
+    match where:
+        case "":
+            data[key] = None
+        case "grid":
+            data["grid"] = {"tau": [[1, 2]], key: None}
+        case "grid.d":
+            data["grid"] = {"tau": [[1, 2]], "d": {key: None}}
+        case "pipelines[0]" | "regimes[0]":
+            data[source] = [{"name": "a", "tau": [1]} if source == "pipelines" else {"name": "a", "overlap": 0}]
+            data[source][0][key] = None
+        case _:
+            data[where] = {"uniform": [1, 2], key: None}
+    return data
+
+
+@pytest.mark.parametrize(("where", "key"), EMPTY, ids=[f"{where}.{key}".lstrip(".") for where, key in EMPTY])
+def test_none_for_a_key_is_refused_as_an_empty_key_of_a_file_is(where: str, key: str) -> None:
+    """In the same words, at its key, however deep; no default takes its place."""
+    error = refused(_with_nothing_at(where, key))
+    assert error.place == f"sweep:1: {f'{where}.{key}' if where else key}"
+    assert (error.found, error.allowed) == ("no value", "write a value, or leave the key out")
+
+
+def test_the_keys_tried_with_none_are_all_that_there_are() -> None:
+    schema = sweep_json_schema()
+    assert set(FULL[""]) == set(schema["properties"])
+    for where, definition in [("grid", "Grid"), ("pipelines[0]", "PipelineEntry")]:
+        assert set(FULL[where]) == set(schema["$defs"][definition]["properties"])
+    assert set(FULL["tau"]) == set(schema["properties"]["tau"]["anyOf"][-1]["properties"])
+    assert set(FULL["grid.d"]) == set(schema["$defs"]["Grid"]["properties"]["d"]["anyOf"][-1]["properties"])
+    assert set(FULL["regimes[0]"]) == set(schema["properties"]["regimes"]["anyOf"][0]["anyOf"][-1]["properties"])
+
+
+@pytest.mark.parametrize("key", ["d", "edge_cases", "tolerance", "unit", "resolution"])
+def test_none_is_refused_by_the_model_itself(key: str) -> None:
+    with pytest.raises(ValidationError, match="no value; write a value, or leave the key out"):
+        Sweep(**{**SAMPLED, key: None})
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "part"),
+    [
+        ({"seed": 10**5000}, "seed", "found a number of very many digits"),
+        ({"tau": Fraction(10**5000, 3)}, "tau", "a number of very many digits is beyond"),
+        ({"arithmetic": 10**5000}, "arithmetic", "found a number of very many digits; allowed: exact, float64"),
+        ({"unit": "\ud800"}, "unit", "allowed: text of whole characters"),
+        ({"tau": {None: 1}}, "tau", "the key nothing; allowed: keys that are text"),
+    ],
+)
+def test_what_only_python_can_say_is_refused_too(change: dict[str, Any], place: str, part: str) -> None:
+    error = refused({**SAMPLED, **change})
+    assert error.place == f"sweep:1: {place}"
+    assert part in str(error)
+
+
+def _one_pipeline(tau: list[Any]) -> dict[str, Any]:
+    return {"pipelines": [{"name": "a", "tau": tau}]}
+
+
+_DENOMINATORS = [f"1/{10**9 + n}" for n in range(1000)]  # a common denominator of more than 6,000 digits
+
+
+@pytest.mark.parametrize(
+    ("data", "place", "part"),
+    [
+        (_one_pipeline([1] * 4000), "pipelines[0].tau", "found a list of 4000; allowed: at most 1024 values"),
+        (_one_pipeline(_DENOMINATORS), "pipelines[0]", "common denominator has more than 4000 digits"),
+        (_one_pipeline(_DENOMINATORS) | {"arithmetic": "float64"}, "pipelines[0]", "more than 4000 digits"),
+        ({"grid": {"tau": [_DENOMINATORS]}}, "grid", "common denominator has more than 4000 digits"),
+        ({"grid": {"tau": [[1] * 4000]}}, "grid.tau[0]", "4000 stages; allowed: at most 1024"),
+        (
+            {"grid": {"stages": 1024, "tau": {"each": list(range(1, 20_001))}}},
+            "grid",
+            "10^4404 configurations or more",
+        ),
+        (
+            {**SAMPLED, "regimes": [{"name": f"r{n}", "overlap": 0} for n in range(1001)]},
+            "regimes",
+            "1001 regimes; allowed: at most 1000",
+        ),
+        (
+            {**SAMPLED, "claims": [f"T_async <= T_blocking + {n}" for n in range(1001)]},
+            "claims",
+            "1001 claims; allowed: at most 1000",
+        ),
+        (
+            {**SAMPLED, "claims": [f"M >= 1{' or M >= 1' * 900} or M >= {n}" for n in range(20)]},
+            "claims",
+            "characters in all; allowed: at most 100000",
+        ),
+        (
+            {**SAMPLED, "claims": ["M >= 1" + " or M >= 1" * 1000]},
+            "claims[0]",
+            "10006 characters; allowed: at most 10000",
+        ),
+        ({**SAMPLED, "claims": ["M >= " + "(" * 1000 + "1" + ")" * 1000]}, "claims[0]", "nested deeper than 100"),
+        (
+            {**SAMPLED, "regimes": [*({"name": f"r{n}"} for n in range(900)), {"name": "z", "like": "y"}]},
+            "regimes[900].like",
+            "no regime 'y' stands before; allowed: r0, r1, ",
+        ),
+    ],
+)
+def test_what_is_too_large_is_refused_with_its_limit(data: dict[str, Any], place: str, part: str) -> None:
+    error = refused(data)
+    assert error.place == f"sweep:1: {place}"
+    assert part in str(error)
+    assert len(str(error)) < 600
+
+
+def test_a_long_chain_of_regimes_each_like_the_one_before() -> None:
+    first: dict[str, Any] = {"name": "r0", "overlap": 0, "buffers": 0}
+    rest = [{"name": f"r{n}", "like": f"r{n - 1}", "buffers": "+1"} for n in range(1, 1000)]
+    sweep = make_sweep({**SAMPLED, "regimes": [first, *rest]})
+    assert sweep.knob_regimes["r999"].buffers == 999
+
+
+SHAPES: dict[str, tuple[int, Callable[[int], dict[str, Any]]]] = {
+    "each": (4000, lambda n: {"grid": {"stages": 1, "tau": {"each": [f"{k}/7" for k in range(1, n + 1)]}}}),
+    "levels": (4000, lambda n: {"grid": {"tau": [[1, 2]], "d": list(range(n))}}),
+    "vectors": (4000, lambda n: {"grid": {"tau": [[k + 1] for k in range(n)]}}),
+    "microbatches": (10_000, lambda n: {**SAMPLED, "microbatches": list(range(1, n + 1))}),
+    "choice": (10_000, lambda n: {**SAMPLED, "tau": {"choice": list(range(1, n + 1))}}),
+    "pipelines": (1000, lambda n: {"pipelines": [{"name": f"p{k}", "tau": [k + 0.5, 1]} for k in range(n)]}),
+    "feedback": (
+        1000,
+        lambda n: {
+            "pipelines": [{"name": f"p{k}", "tau": [f"1/{k + 1}"]} for k in range(n)],
+            "regimes": [{"name": f"r{k}", "window": 1, "feedback": 1} for k in range(n // 10)],
+            "microbatches": 1,
+        },
+    ),
+    "regimes": (60, lambda n: {**SAMPLED, "regimes": [{"name": f"r{k}", "buffers": 1} for k in range(n)]}),
+    "claims": (60, lambda n: {**SAMPLED, "claims": [f"T_async <= T_blocking + {k}" for k in range(n)]}),
+}
+
+
+def _least_time(data: dict[str, Any]) -> float:
+    """Seconds of the processor, the least of three."""
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        make_sweep(data)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_four_times_as_much_takes_about_four_times_as_long(shape: str) -> None:
+    """Quadratic work would take 16 times as long; 10 leaves room for the noise of a busy machine."""
+    n, data = SHAPES[shape]
+    assert _least_time(data(4 * n)) < 10 * _least_time(data(n))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {**SAMPLED, "microbatches": ["a"] * 100_000},
+        {"pipelines": [{"name": "a", "tau": ["a"] * 1000}] * 100},
+        {"grid": {"stages": 1, "tau": {"each": ["a"] * 100_000}}},
+        {"grid": {"tau": [["a"]] * 100_000}},
+        {**SAMPLED, "regimes": ["asink"] * 100_000},
+    ],
+)
+def test_a_list_is_read_up_to_its_first_mistake(data: dict[str, Any]) -> None:
+    """A hundred thousand mistakes would take half a gigabyte to collect; one is told."""
+    tracemalloc.start()
+    refused(data)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20e6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -151,6 +152,113 @@ def test_a_file_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     file = tmp_path / "large.yaml"
     file.write_bytes(b"#" * (2**20 + 1))
     assert "larger than 1 MiB" in str(refusal_of(file))
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "part"),
+    [
+        ("a: [" + "1," * 300_000 + "]\n", 1, "more than 250,000 values; a smaller file"),
+        ("a:\n" + "- 1\n" * 300_000, 250_000, "more than 250,000 values"),
+        ("a: [" + "~," * 300_000 + "]\n", 1, "more than 250,000 values"),
+        ("a: [" + "{}," * 300_000 + "]\n", 1, "more than 250,000 values"),
+        ("".join(f"k{n}: 1\n" for n in range(100_000)), 1001, "a mapping of more than 1,000 keys"),
+        ("".join(f"%TAG !a{n}! tag:x\n" for n in range(100_000)) + "---\na: 1\n", 1, "the YAML directive %TAG"),
+        ("%YAML 1.1\r%TAG ! tag:x\n---\na: 1\n", 1, "the YAML directive %TAG"),
+        ("%X a\n" * 100_000 + "---\na: 1\n", 1, "not YAML"),
+        ("a: 1\n" + "---\n" * 100_000, 2, "a second YAML document"),
+        ("a: &" + "x" * 100_000 + " 1\n", 1, "the YAML reference &xxx"),
+        ("a: !" + "x" * 100_000 + " 1\n", 1, "the YAML tag !xxx"),
+        ("a:\n " + "- " * 100_000 + "\n", 2, "nested deeper than 40"),
+        ("a: " + "[" * 100_000 + "]" * 100_000, 1, "n"),
+        ("? " * 100_000, 1, "a key that is a list"),
+        ("k" * 100_000 + ": 1\n", 1, "not YAML"),
+        ("a: [" + "," * 100_000 + "]\n", 1, "not YAML"),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else None,
+)
+def test_too_much_of_anything_is_refused_in_short(content: str, line: int, part: str, tmp_path: Path) -> None:
+    """Each would take minutes or gigabytes at a larger size, or fill the screen with itself."""
+    file = tmp_path / "bad.yaml"
+    file.write_text(content, newline="")
+    error = refusal_of(file)
+    assert error.place.split(": ")[0] == f"{file}:{line}"
+    assert part in str(error)
+    assert len(str(error)) - len(str(file)) < 300
+
+
+def test_a_name_without_end_is_told_in_short() -> None:
+    with pytest.raises(SweepFileError) as caught:
+        find("x" * 100_000, "sweeps")
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "# comment\n" * 800_000 + "configs: 10\nstages: 3\ntau: 1\n",
+        "\n" * 8_000_000 + "configs: 10\nstages: 3\ntau: 1\n",
+        "note: " + "x" * 8_000_000,
+        "note: |\n" + "  abc\n" * 1_300_000,
+        'note: "' + "x y\\n" * 1_600_000 + '"\n',
+        "pipelines:\n" + "".join(f"- {{name: p{n}, tau: [{n}.5, 2, 3.25], d: [0.1, 0.2]}}\n" for n in range(24_000)),
+        "grid:\n  tau: [[1, 2]]\n  d:\n" + "".join(f"  - {n}.125\n" for n in range(240_000)),
+        "pipelines: [{name: a, tau: [1], stages: [" + "a," * 240_000 + "]}]\n",
+        "claims: [" + "thm2," * 240_000 + "]\n",
+    ],
+    ids=["comments", "lines", "text", "block", "quoted", "pipelines", "grid", "names", "claims"],
+)
+def test_a_file_within_the_limits_takes_half_a_gigabyte_at_most(content: str, tmp_path: Path) -> None:
+    """Read or refused, in a process of its own; 20 seconds of the processor are ten times what it needs."""
+    assert len(content) < yaml_file.MAX_BYTES
+    file = tmp_path / "large.yaml"
+    file.write_text(content)
+    code = (
+        "import resource, sys\n"
+        "from hpsim.errors import SweepFileError\n"
+        "from hpsim.sweep.spec import load_sweep\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
+        "try:\n    load_sweep(sys.argv[1])\n"
+        "except SweepFileError as error:\n    assert len(str(error)) < 2000\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    root = Path(__file__).parent.parent
+    command = [sys.executable, "-c", code, str(file)]
+    done = children.run(command, cwd=root, check=True)
+    assert int(done.stdout) < 500_000  # kB
+
+
+def _calls(read: Callable[[], object]) -> int:
+    """How many calls of Python functions, and of those of C, reading makes."""
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        read()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lambda n: "a: [" + "1.5," * n + "]",
+        lambda n: "a:\n" + "- {b: [1, x], c: 2}\n" * n,
+        lambda n: "".join(f"k{k}: 1\n" for k in range(n)),
+        lambda n: f"a: {'[' * 30}{'1,' * n}{']' * 30}",
+    ],
+)
+def test_the_work_of_reading_is_in_proportion_to_the_file(content: Callable[[int], str], tmp_path: Path) -> None:
+    counts = []
+    for n in (500, 1000):
+        file = tmp_path / f"{n}.yaml"
+        file.write_text(content(n))
+        counts.append(_calls(lambda file=file: load(file)))  # type: ignore[misc]
+    assert counts[1] < 2.1 * counts[0]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("paper_fuzz", "sweeps"), ("hand_crafted.yaml", "configs")])

@@ -15,13 +15,14 @@ from hpsim.errors import RunFolderError, SweepFileError
 from hpsim.regime import NAMES
 from hpsim.sweep import columns
 from hpsim.sweep.durable import check_is_text, read_at_most, read_json, told_plainly
-from hpsim.sweep.file.yaml_file import MAX_BYTES, parse
+from hpsim.sweep.file.yaml_file import MAX_BYTES, MOST_VALUES, parse
 from hpsim.sweep.record import FORMAT, RECORDS, Record, numbered, part_path, read_record
 from hpsim.sweep.spec import Sweep, make_sweep
 from hpsim.sweep.totals import Totals
 
 _IDENTIFIED_BY = {"format": int, "sweep_sha256": str, "parts_total": int}  # in run.json
 _ANEW = "the same `hpsim sweep run --fresh` writes the run again"
+ROOM = 4  # a resolved sweep spells out ranges, and d and latency of every pipeline
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,8 @@ def _sweep(folder: Path, about: Mapping[str, Any]) -> tuple[Sweep, dict[str, Any
     """The resolved sweep of the run, checked as a sweep file is, and in the words of one."""
     file = folder / "sweep.yaml"
     try:
-        text = read_at_most(file, MAX_BYTES)
-        data, _ = parse((text or b"").decode(), str(file))
+        text = read_at_most(file, ROOM * MAX_BYTES)
+        data, _ = parse((text or b"").decode(), str(file), most_values=ROOM * MOST_VALUES)
         if not isinstance(data, dict) or isinstance(data.get("pipelines"), str):  # a run keeps the pipelines themselves
             raise RunFolderError(str(file), "is damaged", _ANEW)
         sweep = make_sweep(data, str(file))

@@ -193,5 +193,5 @@ def claim(id_or_text: str, regimes: Mapping[str, Any] | None = None, relation: s
 
 def nearest_ids(word: str, more: Iterable[str] = ()) -> str:
     """What to say of an id that there is not: the nearest three of those that there are, else where to see them."""
-    close = difflib.get_close_matches(word.lower(), dict.fromkeys([*more, *catalogue()]), n=3, cutoff=0.5)
+    close = difflib.get_close_matches(word[:100].lower(), dict.fromkeys([*more, *catalogue()]), n=3, cutoff=0.5)
     return f"did you mean {' or '.join(close)}?" if close else "see hpsim claims"

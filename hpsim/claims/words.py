@@ -44,7 +44,7 @@ def unknown(column: int, what: str, word: str, known: Iterable[str]) -> NoReturn
     """Refuse ``word``; near matches first, then everything that is known."""
     names = list(known)
     lower = {name.lower(): name for name in reversed(names)}
-    close = difflib.get_close_matches(word.lower(), lower, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(word[:100].lower(), lower, n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(lower[name] for name in close)}? " if close else ""
     refuse(column, f"unknown {what} {shortened(word)}", f"{hint}allowed: {', '.join(names)}")
 

@@ -11,6 +11,10 @@ from hpsim.claims.tree import Statement, StatementError
 from hpsim.sweep.file.checks import CHECKS, for_regimes
 from hpsim.sweep.file.fields import refusal, shown
 
+MOST_CLAIMS = 1000
+MOST_CHARACTERS = 100_000
+"""In all claims together; a statement alone may have a tenth of it."""
+
 
 def in_order(claims: Sequence[str], regimes: Sequence[str]) -> list[str]:
     """The built-in checks among ``claims`` in the order of :data:`CHECKS`, then ids and statements as they stand.
@@ -18,8 +22,13 @@ def in_order(claims: Sequence[str], regimes: Sequence[str]) -> list[str]:
     Raises
     ------
     PydanticCustomError
-        For a claim that is none, or that needs a regime beyond ``regimes``.
+        For too many claims, a claim that is none, or one that needs a regime beyond ``regimes``.
     """
+    if len(claims) > MOST_CLAIMS:
+        raise refusal((), f"{len(claims)} claims", f"allowed: at most {MOST_CLAIMS}")
+    characters = sum(map(len, claims))
+    if characters > MOST_CHARACTERS:
+        raise refusal((), f"claims of {characters} characters in all", f"allowed: at most {MOST_CHARACTERS}")
     for index, claim in enumerate(claims):
         needed = CHECKS.get(claim) or statement_of(claim, regimes, index).regimes
         absent = [regime for regime in needed if regime not in regimes]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -45,6 +46,7 @@ from hpsim.sweep.file.fields import (
     MAX_CONFIGS,
     Chunk,
     Configs,
+    Listed,
     MicroBatches,
     Part,
     Resolution,
@@ -87,14 +89,14 @@ class Sweep(Part):
     latency: DistributionField | None = Field(None, description="Travel time of each link that occupies nothing.")
     rho: DistributionField | None = Field(None, description="Overlapped share of each transfer, for `partial`.")
     edge_cases: Share | None = Field(None, description="Share of configurations forced onto a tie or a boundary.")
-    pipelines: list[PipelineEntry] | None = Field(
+    pipelines: Listed[PipelineEntry] | None = Field(
         None, min_length=1, description="Source: a pipelines file (path or shipped name), or a list of pipelines."
     )
     grid: Grid | None = Field(None, description="Source: every combination of explicit values.")
-    microbatches: list[MicroBatches] = Field(
+    microbatches: Listed[MicroBatches] = Field(
         [1, 2, 4, 8, 16, 32, 64, 100], description="Numbers of micro-batches M.", json_schema_extra=_NOT_EMPTY
     )
-    regimes: list[RegimeEntry] = Field(
+    regimes: Listed[RegimeEntry] = Field(
         ["async", "blocking"],
         description="How stages and links interact: names, or mappings of knobs with a name.",
         json_schema_extra=_NOT_EMPTY,
@@ -104,7 +106,7 @@ class Sweep(Part):
     )
     tolerance: Tolerance | None = Field(None, description="Relative tolerance of the checks in float64; default 1e-9.")
     resolution: Resolution | None = Field(None, description="Sampled times are multiples of 2^-resolution; default 20.")
-    claims: list[ClaimText] = Field(
+    claims: Listed[ClaimText] = Field(
         ["paper"],
         description="What is checked at every point: `paper`, or ids of claims and statements.",
         json_schema_extra={"uniqueItems": True},
@@ -166,17 +168,18 @@ class Sweep(Part):
         for index, text in enumerate(self.claims):
             if text in self.statements and self.statements[text].uses_rho and "partial" not in self.regimes:
                 raise refusal(("claims", index), f"{text} depends on rho", "allowed with the regime partial")
+        least, most = self.stage_range
         for regime in self.knob_regimes.values():
-            regime.check_fit(*self.stage_range, self.microbatches[-1])
+            regime.check_fit(least, most, self.microbatches[-1])
         check_arithmetic(self.arithmetic == "exact", self.tolerance, self.resolution, self.source)
         self._check_totals()
         if self.record == "points":  # violations are looked for tile by tile, whatever the chunk
-            numbers = 2 * self.stage_range[1] + len(self.microbatches) * (1 + 3 * len(self.regimes))
+            numbers = 2 * most + len(self.microbatches) * (1 + 3 * len(self.regimes))
             if "chunk" not in self.model_fields_set:
                 object.__setattr__(self, "chunk", usual_chunk(numbers))
             check_memory(self.chunk, self.n_configs, numbers)
         if self.n_configs > MAX_CONFIGS:
-            found = f"10^{len(str(self.n_configs)) - 1} configurations or more"
+            found = f"10^{math.floor(math.log10(self.n_configs))} configurations or more"
             raise refusal(("grid",), found, f"allowed: at most {MAX_CONFIGS}")
         return self
 
@@ -186,7 +189,7 @@ class Sweep(Part):
         demands = Demands.of(self.microbatches[-1], exact, self.regimes)
         if self.pipelines is not None:
             check_pipelines(self.pipelines, demands)
-            units = {Fraction(1, entry.scale) for entry in self.pipelines}
+            units = {Fraction(1, scale) for scale in {entry.scale for entry in self.pipelines}}
         elif self.grid is not None:
             check_grid(self.grid, demands)
             units = {Fraction(1, self.grid.scale)}
@@ -340,7 +343,8 @@ def _sweep(document: Document, folder: Path, stem: str) -> Sweep:
         if loaded.unit is not None and data.get("unit", loaded.unit) != loaded.unit:
             found = f"{shown(data['unit'])}, but the times of {path} are in {shown(loaded.unit)}"
             raise SweepFileError(document.place(("unit",)), found, "leave unit out, or give that one")
-        data = {"unit": loaded.unit} | data | {"pipelines": loaded.pipelines}
+        unit = {} if loaded.unit is None else {"unit": loaded.unit}
+        data = unit | data | {"pipelines": loaded.pipelines}
     return validated(Sweep, Document(document.file, data, document.lines, document.settings))
 
 

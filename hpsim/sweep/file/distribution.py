@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from hpsim.exact import exact
-from hpsim.sweep.file.fields import MAX_STAGES, NUMBER_SCHEMA, Number, Part, plain, refusal, shown
+from hpsim.sweep.file.fields import MAX_STAGES, NUMBER_SCHEMA, Listed, Number, Part, plain, refusal, shown
 
 Kind = Literal["constant", "uniform", "loguniform", "lognormal", "integers", "choice"]
 Times = Literal["mean_tau", "max_tau"]
@@ -37,7 +37,7 @@ WIDEST_NORMAL = "8.3"
 """A normal draw from a 53-bit uniform number is never further from 0 than this."""
 EXAMPLE = "allowed: a number, or one of " + ", ".join(f"{{{kind}: {values}}}" for kind, values in EXAMPLES.items())
 
-Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
+Pair = Annotated[Listed[Number], Field(min_length=2, max_length=2)]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class DistributionForm(Part):
     loguniform: Pair | None = Field(None, description="[low, high], low > 0; the logarithm is uniform.")
     lognormal: Pair | None = Field(None, description="[median, sigma]; the natural logarithm is normal.")
     integers: Pair | None = Field(None, description="[low, high], whole numbers, both ends included.")
-    choice: Annotated[list[Number], Field(min_length=1)] | None = Field(None, description="One of these values.")
+    choice: Annotated[Listed[Number], Field(min_length=1)] | None = Field(None, description="One of these values.")
     times: Times | None = Field(None, description="Multiply each draw by the configuration's mean or largest tau.")
 
     @model_validator(mode="after")

@@ -65,3 +65,9 @@ def dotted(path: KeyPath) -> str:
         else:
             text += ("." if text else "") + (key if re.fullmatch(r"[\w.+-]{1,60}", key) else repr(key[:60]))
     return text
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """``text`` for a message: printable, and cut after ``most`` characters."""
+    short = text if most is None or len(text) <= most else f"{text[:most]}..."
+    return short if short.isprintable() else ascii(short)

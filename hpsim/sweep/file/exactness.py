@@ -21,6 +21,7 @@ from hpsim.sweep.file.knob_regime import Entry, KnobRegime
 from hpsim.sweep.file.pipelines_file import PipelineEntry
 
 LIMIT = 2**53
+Rational = int | Fraction
 RHO_PARTS = 16
 
 
@@ -57,10 +58,10 @@ class Demands:
             feedback = Fraction(0)
         return Demands(M, exact, parts, feedback)
 
-    def total(self, stages: int, tau_max: Fraction, sigma_max: Fraction, fill: Fraction) -> Fraction:
-        """The largest total of a pipeline with these maxima and this sum of all its times."""
-        one_by_one = [] if self.feedback is None else [self.M * (fill + self.feedback)]
-        return max((stages + self.M - 1) * tau_max, fill + (self.M - 1) * sigma_max, *one_by_one)
+    def total(self, stages: int, tau_max: Rational, sigma_max: Rational, fill: Rational, scale: int = 1) -> Rational:
+        """The largest total of a pipeline with these maxima and this sum of all its times, all in units of 1/scale."""
+        together: Rational = max((stages + self.M - 1) * tau_max, fill + (self.M - 1) * sigma_max)
+        return together if self.feedback is None else max(together, self.M * (fill + self.feedback * scale))
 
 
 def check_sampled(stages: int, demands: Demands, times: dict[str, Distribution], resolution: int | None) -> None:
@@ -84,13 +85,21 @@ def check_sampled(stages: int, demands: Demands, times: dict[str, Distribution],
 def check_pipelines(pipelines: Sequence[PipelineEntry], demands: Demands) -> None:
     """Refuse a pipeline whose totals, in units of 1 over its own common denominator, leave float64."""
     for index, entry in enumerate(pipelines):
-        sigma = [t + d for t, d in zip(entry.tau, [*entry.d, Fraction(0)], strict=True)]
-        fill = sum(sigma, Fraction(0)) + sum(entry.latency)
-        total = demands.total(entry.S, max(entry.tau), max(sigma), fill)
+        tau, d, latency = (_in_units(times, entry.scale) for times in (entry.tau, entry.d, entry.latency))
+        sigma = [time + transfer for time, transfer in zip(tau, [*d, 0], strict=True)]
+        units = demands.total(entry.S, max(tau), max(sigma), sum(sigma) + sum(latency), entry.scale)
+        most = LIMIT // demands.parts if demands.exact else 0
+        if units <= most and entry.scale <= LIMIT:
+            continue  # nearly always: thousands of pipelines are checked without a Fraction
         reach = f"pipeline {entry.name[:60]!r}, M = {demands.M}, common denominator {_about(Fraction(entry.scale))}"
         unit = Fraction(1, entry.scale) if demands.exact else None
         advice = "lower microbatches or use rounder times"
-        _within(total, unit, demands.parts, ("pipelines", index), reach, advice)
+        _within(Fraction(units) / entry.scale, unit, demands.parts, ("pipelines", index), reach, advice)
+
+
+def _in_units(times: Iterable[Fraction], scale: int) -> list[int]:
+    """Times as whole numbers of 1/scale, a common denominator."""
+    return [time.numerator * (scale // time.denominator) for time in times]
 
 
 def check_grid(grid: Grid, demands: Demands) -> None:
@@ -99,7 +108,8 @@ def check_grid(grid: Grid, demands: Demands) -> None:
     tau_max = max(entries(grid.tau))
     d_max, latency_max = (max(entries(axis), default=Fraction(0)) for axis in (grid.d, grid.latency))
     vectors = [] if isinstance(grid.tau, Each) else grid.tau
-    tau_sum = max((sum(v, Fraction(0)) for v in vectors if isinstance(v, tuple)), default=S * tau_max)
+    sums = [sum(_in_units(vector, grid.scale)) for vector in vectors if isinstance(vector, tuple)]
+    tau_sum = Fraction(max(sums), grid.scale) if sums else S * tau_max
     links = S - 1
     total = demands.total(S, tau_max, tau_max + d_max, tau_sum + links * (d_max + latency_max))
     reach = f"S = {S}, M = {demands.M}, common denominator {_about(Fraction(grid.scale))}"
@@ -109,9 +119,11 @@ def check_grid(grid: Grid, demands: Demands) -> None:
 
 def check_knobs(regimes: Iterable[KnobRegime], units: Collection[Fraction]) -> None:
     """Refuse shares and feedback times that exact arithmetic cannot hold; ``units`` are the grid units of the times."""
+    in_all = math.gcd(*(unit.denominator for unit in units))
     for regime in regimes:
         check_sixteenths(regime.shares, ("regimes", regime.place, "overlap"))
-        for unit in units:
+        fits = in_all % regime.feedback.denominator == 0
+        for unit in () if fits else units:
             if (regime.feedback / unit).denominator != 1:
                 found = f"{shown(regime.feedback)} is not a multiple of {_about(unit)}, the unit of this sweep's times"
                 allowed = "allowed in exact arithmetic: a multiple of it, or arithmetic: float64"
@@ -142,7 +154,7 @@ def _highest(key: str, distribution: Distribution, tau_max: Fraction, unit: Frac
 
 
 def _within(
-    total: Fraction, unit: Fraction | None, parts: int, path: Sequence[str | int], reach: str, advice: str
+    total: Rational, unit: Fraction | None, parts: int, path: Sequence[str | int], reach: str, advice: str
 ) -> None:
     """Refuse a total that is beyond 2^53 grid units, or without a grid beyond the range of float64."""
     if unit is None:
@@ -160,10 +172,11 @@ def _within(
 
 def _about(value: Fraction) -> str:
     """A number for reading: exact when short, else four digits."""
-    text = shown(value)
-    if len(text) <= 12 and "/" not in text:
-        return text
+    if max(abs(value.numerator), value.denominator) < 10**20:
+        text = shown(value)
+        if len(text) <= 12 and "/" not in text:
+            return text
     try:
         return f"{float(value):.4g}"
     except OverflowError:
-        return f"10^{len(str(value.numerator // value.denominator)) - 1}"
+        return f"10^{math.floor(math.log10(value.numerator // value.denominator))}"

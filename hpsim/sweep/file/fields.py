@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainValidator, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from hpsim.exact import exact
@@ -15,6 +25,13 @@ from hpsim.exact import exact
 MAX_STAGES = 1024
 MAX_MICROBATCHES = 2**40
 MAX_CONFIGS = 2**48
+MOST_DIGITS = 4000
+"""Of a common denominator; Python writes no longer numbers than 4,300 digits."""
+_TOO_LONG = 10**MOST_DIGITS
+
+T = TypeVar("T")
+Listed = Annotated[list[T], Field(fail_fast=True)]
+"""A list that is read up to its first mistake, the one that is told, however many there are."""
 
 NUMBER_SCHEMA: dict[str, Any] = {
     "anyOf": [
@@ -26,9 +43,19 @@ NUMBER_SCHEMA: dict[str, Any] = {
 
 
 class Part(BaseModel):
-    """A mapping in a YAML file: a closed set of keys, not changed after loading."""
+    """A mapping in a YAML file: a closed set of keys, each with a value, not changed after loading."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_with_values(cls, data: Any) -> Any:
+        for key, value in data.items() if isinstance(data, Mapping) else ():
+            if not isinstance(key, str):
+                raise refusal((), f"the key {shown(key)}", "allowed: keys that are text")
+            if value is None:
+                raise refusal((key,), "no value", "write a value, or leave the key out")
+        return data
 
 
 def refusal(path: Sequence[str | int], found: str, allowed: str) -> PydanticCustomError:
@@ -39,6 +66,14 @@ def refusal(path: Sequence[str | int], found: str, allowed: str) -> PydanticCust
 
 def shown(value: object) -> str:
     """What the user wrote, short and on one line."""
+    try:
+        text = _written(value)
+    except (ValueError, OverflowError):  # beyond float64, or a whole number that Python does not write out
+        return "a number of very many digits"
+    return text if len(text) <= 60 or isinstance(value, dict) else f"{text[:57]}..."
+
+
+def _written(value: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -50,13 +85,33 @@ def shown(value: object) -> str:
         return f"a mapping ({keys!r})" if not keys.isprintable() else f"a mapping ({keys})"
     if isinstance(value, Fraction):
         return str(plain(value))
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return repr(value[:60] if isinstance(value, str) else value)
 
 
 def counted(count: int, noun: str) -> str:
     """``1 value``, ``2 values``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def repeated(values: Iterable[Hashable]) -> int | None:
+    """The index of the first of ``values`` that stands there a second time, if any."""
+    seen: set[Hashable] = set()
+    for index, value in enumerate(values):
+        if value in seen:
+            return index
+        seen.add(value)
+    return None
+
+
+def common_denominator(times: Iterable[Fraction], path: Sequence[str | int] = ()) -> int:
+    """The least number by which all ``times`` become whole; raises a refusal at ``path`` when it is too long."""
+    scale = 1
+    for time in times:
+        scale = math.lcm(scale, time.denominator)
+        if scale >= _TOO_LONG:
+            found = f"times whose common denominator has more than {MOST_DIGITS} digits"
+            raise refusal(path, found, "allowed: rounder times")
+    return scale
 
 
 def plain(value: Fraction) -> int | float | str:
@@ -75,7 +130,7 @@ def read_number(value: object) -> Fraction:
         number = exact(value)
     except ValueError as error:
         raise refusal((), str(error), "allowed: a finite number, for example 0.5, 1e-3 or 1/3") from None
-    if number < 0:
+    if number.numerator < 0:
         raise refusal((), f"{shown(number)} is negative", "allowed: numbers >= 0")
     return number
 

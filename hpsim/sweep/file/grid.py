@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +12,20 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, TypeAdapter, WithJsonSchema, field_validator, model_validator
 
-from hpsim.sweep.file.fields import MAX_STAGES, NUMBER_SCHEMA, Number, Part, Stages, counted, plain, refusal, shown
+from hpsim.sweep.file.fields import (
+    MAX_STAGES,
+    NUMBER_SCHEMA,
+    Listed,
+    Number,
+    Part,
+    Stages,
+    common_denominator,
+    counted,
+    plain,
+    refusal,
+    repeated,
+    shown,
+)
 
 MOST_LEVELS = 100_000
 Vector = tuple[Fraction, ...]
@@ -32,10 +46,10 @@ Axis = tuple[Level, ...] | Each
 class AxisForm(Part):
     """An axis as a mapping: exactly one of ``each`` and ``range``."""
 
-    each: list[Number] | None = Field(
+    each: Listed[Number] | None = Field(
         None, min_length=1, description="Values that every entry takes independently of the others."
     )
-    range: list[Number] | None = Field(
+    range: Listed[Number] | None = Field(
         None, min_length=3, max_length=3, description="[start, stop, step]: start, start + step, …, stop, exactly."
     )
 
@@ -44,9 +58,9 @@ class AxisForm(Part):
         if (self.each is None) == (self.range is None):
             found = "both each and range" if self.each else "neither each nor range"
             raise refusal((), f"found {found}", "allowed: {each: [values]}, {range: [start, stop, step]}, or a list")
-        for index, value in enumerate(self.each or []):
-            if value in (self.each or [])[:index]:
-                raise refusal(("each", index), f"{shown(value)} a second time", "allowed: each value once")
+        index = repeated(self.each or ())
+        if self.each is not None and index is not None:
+            raise refusal(("each", index), f"{shown(self.each[index])} a second time", "allowed: each value once")
         if self.range is not None:
             _check_range(*self.range)
         return self
@@ -73,9 +87,9 @@ def _check_range(start: Fraction, stop: Fraction, step: Fraction) -> None:
         raise refusal(("range", 1), found, f"allowed: the nearest ends are {ends[0]} and {ends[1]}")
 
 
-_VECTOR = TypeAdapter(list[Number])
-_LEVELS = TypeAdapter(list[Annotated[Level, PlainValidator(lambda value: _level(value))]])
-_VECTORS = TypeAdapter(list[list[Number]])
+_VECTOR = TypeAdapter(Listed[Number])
+_LEVELS = TypeAdapter(Listed[Annotated[Level, PlainValidator(lambda value: _level(value))]])
+_VECTORS = TypeAdapter(Listed[Listed[Number]])
 
 
 def _level(value: object) -> Level:
@@ -174,7 +188,7 @@ class Grid(Part):
     """
 
     tau: TauAxis = Field(description="Service times: a list of vectors, or each.")
-    stages: tuple[Stages, ...] = Field((), description="Numbers of stages, for `tau: {each: …}`.")
+    stages: tuple[Stages, ...] = Field((), fail_fast=True, description="Numbers of stages, for `tau: {each: …}`.")
     d: LinkAxis = Field((Fraction(0),), description="Transfer times: levels, vectors, range or each.")
     latency: LinkAxis = Field((Fraction(0),), description="Travel times that occupy nothing.")
     rho: RhoAxis = Field((), description="Overlapped shares of each transfer, for `partial`.")
@@ -191,25 +205,26 @@ class Grid(Part):
         vectors = data.get("tau") if isinstance(data, dict) else None
         if not isinstance(vectors, list | tuple) or not all(isinstance(vector, list | tuple) for vector in vectors):
             return data
-        if "stages" in data:
+        if data.get("stages") is not None:
             raise refusal(("stages",), "stages beside vectors, whose lengths say it", "allowed: with `tau: {each: …}`")
         lengths = dict.fromkeys(len(vector) for vector in vectors if 0 < len(vector) <= MAX_STAGES)
-        return data | {"stages": list(lengths)}
+        return {"stages": list(lengths)} | data
 
     @model_validator(mode="after")
     def _fits(self) -> Grid:
         if not self.stages:
             raise refusal(("stages",), "this key is missing", "allowed: with `tau: {each: …}`, stages: 3 or [2, 3]")
-        if len(set(self.stages)) < len(self.stages):
+        if repeated(self.stages) is not None:
             raise refusal(("stages",), "a number of stages twice", "allowed: each once")
         for key in ("d", "latency"):
             axis = getattr(self, key)
             for index, level in enumerate(axis if isinstance(axis, tuple) else ()):
-                for S in self.stages:
-                    if isinstance(level, tuple) and len(level) != S - 1:
+                for S in self.stages if isinstance(level, tuple) else ():
+                    if len(level) != S - 1:
                         found = f"{counted(len(level), 'value')} for {counted(S, 'stage')}"
                         allowed = f"allowed: {counted(S - 1, 'value')}, or one number for every link"
                         raise refusal((key, index), found, allowed)
+        self.scale  # noqa: B018 - refuses what is too long
         return self
 
     def count(self, S: int) -> int:
@@ -221,7 +236,13 @@ class Grid(Part):
         """How many vectors of service times have ``S`` stages."""
         if isinstance(self.tau, Each):
             return _count(self.tau, S)
-        return sum(isinstance(vector, tuple) and len(vector) == S for vector in self.tau)
+        return self._lengths_of_tau[S]
+
+    @cached_property
+    def _lengths_of_tau(self) -> Counter[int]:
+        """How many vectors of ``tau`` there are of each length."""
+        levels = () if isinstance(self.tau, Each) else self.tau
+        return Counter(len(vector) for vector in levels if isinstance(vector, tuple))
 
     @cached_property
     def total(self) -> int:
@@ -231,8 +252,7 @@ class Grid(Part):
     @cached_property
     def scale(self) -> int:
         """Common denominator of every time in the grid."""
-        times = chain(entries(self.tau), entries(self.d), entries(self.latency))
-        return math.lcm(*(value.denominator for value in times))
+        return common_denominator(chain(entries(self.tau), entries(self.d), entries(self.latency)))
 
     def resolved(self) -> dict[str, Any]:
         """As in a sweep file, in plain JSON types."""
@@ -250,7 +270,7 @@ def entries(axis: Axis) -> Vector:
 
 def _count(axis: Axis, length: int) -> int:
     """How many vectors of ``length`` entries ``axis`` has."""
-    return math.prod([len(axis.values)] * length) if isinstance(axis, Each) else len(axis)
+    return len(axis.values) ** length if isinstance(axis, Each) else len(axis)
 
 
 def _plain_axis(axis: Axis) -> Any:

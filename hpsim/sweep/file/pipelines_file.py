@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from hpsim.sweep.file.fields import MAX_STAGES, Number, Part, counted, plain, refusal, shown
+from hpsim.sweep.file.fields import (
+    MAX_STAGES,
+    Listed,
+    Number,
+    Part,
+    common_denominator,
+    counted,
+    plain,
+    refusal,
+    repeated,
+    shown,
+)
 from hpsim.sweep.file.validation import validated
 from hpsim.sweep.file.yaml_file import find, load
 
@@ -38,10 +48,10 @@ class PipelineEntry(Part):
     """
 
     name: Text = Field(description="Name of the pipeline, unique in the file.")
-    tau: list[Number] = Field(min_length=1, max_length=MAX_STAGES, description="Service time of each stage.")
-    d: list[Number] = Field(default=[], description="Transfer time of each link, one fewer than stages.")
-    latency: list[Number] = Field(default=[], description="Travel time of each link that occupies nothing.")
-    stages: list[Text] = Field(default=[], description="Names of the stages.")
+    tau: Listed[Number] = Field(min_length=1, max_length=MAX_STAGES, description="Service time of each stage.")
+    d: Listed[Number] = Field(default=[], description="Transfer time of each link, one fewer than stages.")
+    latency: Listed[Number] = Field(default=[], description="Travel time of each link that occupies nothing.")
+    stages: Listed[Text] = Field(default=[], description="Names of the stages.")
     note: str | None = Field(None, description="Where the numbers come from, for example.")
 
     @model_validator(mode="before")
@@ -65,6 +75,7 @@ class PipelineEntry(Part):
         if self.stages and len(self.stages) != self.S:
             found = f"{counted(len(self.stages), 'name')} for {counted(self.S, 'stage')}"
             raise refusal(("stages",), found, f"allowed: {counted(self.S, 'name')}")
+        self.scale  # noqa: B018 - refuses what is too long
         return self
 
     @property
@@ -75,7 +86,7 @@ class PipelineEntry(Part):
     @cached_property
     def scale(self) -> int:
         """Common denominator of all times: multiplied by it, they are whole."""
-        return math.lcm(*(value.denominator for value in (*self.tau, *self.d, *self.latency)))
+        return common_denominator((*self.tau, *self.d, *self.latency))
 
     def pipeline(self) -> Pipeline:
         """The pipeline to compute with, its numbers exact."""
@@ -99,11 +110,10 @@ def listed(pipelines: Any, allowed: str = f"allowed: a list of pipelines, for ex
 
 def unique_names(pipelines: list[PipelineEntry]) -> list[PipelineEntry]:
     """``pipelines``, when no two have the same name."""
-    seen: set[str] = set()
-    for index, entry in enumerate(pipelines):
-        if entry.name in seen:
-            raise refusal((index, "name"), f"a second pipeline named {entry.name[:60]!r}", "allowed: each name once")
-        seen.add(entry.name)
+    index = repeated(entry.name for entry in pipelines)
+    if index is not None:
+        found = f"a second pipeline named {pipelines[index].name[:60]!r}"
+        raise refusal((index, "name"), found, "allowed: each name once")
     return pipelines
 
 
@@ -119,7 +129,7 @@ class PipelinesFile(Part):
     """
 
     unit: Text | None = Field(None, description="Unit of all times, for example s or ms.")
-    pipelines: list[PipelineEntry] = Field(min_length=1, description="The pipelines.")
+    pipelines: Listed[PipelineEntry] = Field(min_length=1, description="The pipelines.")
 
     _listed = field_validator("pipelines", mode="before")(lambda pipelines: listed(pipelines))
     _names = field_validator("pipelines")(unique_names)

@@ -19,11 +19,12 @@ from hpsim.exact import exact
 from hpsim.regime import NAMES, Regime, named
 from hpsim.sweep.file.distribution import DISTRIBUTION_SCHEMA, Distribution, read_whole
 from hpsim.sweep.file.document import Increment
-from hpsim.sweep.file.fields import NUMBER_SCHEMA, Part, plain, read_number, refusal, shown
+from hpsim.sweep.file.fields import NUMBER_SCHEMA, Part, plain, read_number, refusal, repeated, shown
 from hpsim.sweep.file.knob_regime import COUNTS, KNOBS, Count, Draw, Entry, KnobRegime
 from hpsim.sweep.file.validation import nearest
 
 MOST = 2**20
+MOST_REGIMES = 1000
 UNLIMITED = "unlimited"
 EXAMPLE = "{name: tight, overlap: 0, buffers: 1}"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
@@ -36,15 +37,16 @@ def resolve(entries: Sequence[str | RegimeForm | KnobRegime]) -> list[Entry]:
     Raises
     ------
     PydanticCustomError
-        For a name that stands twice, and for ``like`` with a regime that does not stand before.
+        For too many regimes, a name that stands twice, and ``like`` with a regime that does not stand before.
     """
+    if len(entries) > MOST_REGIMES:
+        raise refusal((), f"{len(entries)} regimes", f"allowed: at most {MOST_REGIMES}")
     known: dict[str, KnobRegime] = {}
-    names: list[str] = []
-    for index, entry in enumerate(entries):
-        name = entry if isinstance(entry, str) else entry.name
-        if name.lower() in (other.lower() for other in names):
+    names = [entry if isinstance(entry, str) else entry.name for entry in entries]
+    again = repeated(name.lower() for name in names)
+    for index, (name, entry) in enumerate(zip(names, entries, strict=True)):
+        if index == again:
             raise refusal((index,), f"{shown(name)} a second time", "allowed: each regime once")
-        names.append(name)
         if isinstance(entry, KnobRegime):
             known[name] = entry
         elif isinstance(entry, RegimeForm):

@@ -15,6 +15,7 @@ from hpsim.errors import SweepFileError
 from hpsim.sweep.file.document import Document, KeyPath
 from hpsim.sweep.file.fields import counted, shown
 
+MOST_NAMES = 30
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -33,11 +34,12 @@ def validated(model: type[Model], document: Document) -> Model:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """What is allowed instead of ``word``: the nearest of ``known``, and all of them."""
+    """What is allowed instead of ``word``: the nearest of ``known``, and all of them, or the first where many."""
     names = list(known)
-    close = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word[:100].lower(), names, n=1, cutoff=0.6)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}allowed: {', '.join(names)}"
+    others = f" and {len(names) - MOST_NAMES} others" if len(names) > MOST_NAMES else ""
+    return f"{hint}allowed: {', '.join(names[:MOST_NAMES])}{others}"
 
 
 def _first(model: type[BaseModel], document: Document, mistakes: list[ErrorDetails]) -> SweepFileError:
@@ -76,9 +78,13 @@ def _words(model: type[BaseModel], path: KeyPath, mistake: ErrorDetails) -> tupl
         case "missing":
             return "this key is missing", "it is required here"
         case "literal_error":
-            return found, nearest(str(value), re.findall(r"'([^']*)'", context["expected"]))
+            return found, nearest(
+                value if isinstance(value, str) else shown(value), re.findall(r"'([^']*)'", context["expected"])
+            )
         case "string_type":
             return found, "allowed: text (a number in quotes is text)"
+        case "string_unicode":
+            return found, "allowed: text of whole characters, which a file can hold"
         case "string_too_short" | "string_too_long":
             return found, "allowed: a text that is neither empty nor endless"
         case "list_type":

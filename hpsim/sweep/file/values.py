@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, PlainValidator, WithJsonSchema
 
 from hpsim.sweep.file.checks import CHECKS
-from hpsim.sweep.file.fields import NUMBER_SCHEMA, Number, read_number, refusal, shown
+from hpsim.sweep.file.fields import NUMBER_SCHEMA, Number, read_number, refusal, repeated, shown
 
 OTHER_CLAIMS = "the id of another claim (`hpsim claims`), or a statement such as T_async <= T_blocking"
 RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
@@ -51,9 +51,9 @@ def _tolerance(value: object) -> float:
 def each_once(values: list[Any], what: str) -> list[Any]:
     if not values:
         raise refusal((), "an empty list", f"allowed: at least one {what}")
-    for index, value in enumerate(values):
-        if value in values[:index]:
-            raise refusal((index,), f"{shown(value)} a second time", f"allowed: each {what} once")
+    index = repeated(values)
+    if index is not None:
+        raise refusal((index,), f"{shown(values[index])} a second time", f"allowed: each {what} once")
     return values
 
 
