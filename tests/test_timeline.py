@@ -333,12 +333,13 @@ def test_stages_have_their_names(tmp_path):
     assert lines[1] == "0 H100          0▒▒1▒▒2▒▒·········"
     assert lines[3] == "1 A100 of the.. ···0█▒1█▒2█▒······"
     assert lines[5] == "2 ｔｐｕ        ······0███1███2███"
-    rows = [line.split() for line in timeline(str(path), "--regime", "blocking", "--M", "3").splitlines()]
+    rows = [line.split() for line in timeline(str(path), *SMALL[-4:], "--width", "100").splitlines()]
     assert ["1", "A100", "of", "the", "second", "rack", "6", "3", "9", "0", "33.3", "%"] in rows
     outs = [str(tmp_path / name) for name in ("a.svg", "a.json")]
     timeline(str(path), "--out", outs[0], "--out", outs[1])
     svg = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert "0 H100" in svg
+    assert "2 ｔｐｕ" in svg
     assert "stage 0" not in svg
     events = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["traceEvents"]
     threads = [event["args"]["name"] for event in events if event["name"] == "thread_name"]

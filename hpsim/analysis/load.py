@@ -63,7 +63,7 @@ class Frames:
         import pyarrow.parquet
 
         self.run.need(table, f"load(…).{table}")
-        schema = declared.schema(table, self.run.regimes)
+        schema = declared.schema(table, self.run.regimes, self.run.named)
         names = [name for name in schema.names if self.selected is None or name in self.selected]
         empty = pyarrow.schema([schema.field(name) for name in names]).empty_table()
         with told_plainly(self.run.path):

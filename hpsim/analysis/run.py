@@ -61,6 +61,11 @@ class Run:
         return [regime for regime in self.regimes if regime in NAMES]
 
     @property
+    def named(self) -> bool:
+        """Whether its configurations are pipelines with names."""
+        return "pipelines" in self.sweep
+
+    @property
     def unit(self) -> str | None:
         """The unit of all times; None when the sweep does not say."""
         return self.sweep.get("unit")
@@ -72,7 +77,7 @@ class Run:
 
     def columns(self, table: str) -> list[columns.Column]:
         """The columns of ``table`` in this run."""
-        return columns.columns(table, self.regimes)
+        return columns.columns(table, self.regimes, self.named)
 
     def need(self, table: str, what: str) -> None:
         """Refuse when ``table``, which ``what`` is made from, is not recorded.

@@ -22,8 +22,9 @@ from hpsim.units import per_second
 
 _PIPED_WIDTH = 200  # a pipe has no width; nothing here should wrap
 _LISTED = 5  # names in a sentence
-_WORDS = 24  # characters that a column of text has at least, where it needs them
-_BETWEEN, _EDGES = 3, 2  # characters between columns of a table, and beside it
+_WORDS = 16  # characters that a column of text has at least, where it needs them
+_MEANING = 24  # characters of the formula behind a number
+_BETWEEN, _EDGES = 3, 4  # characters between columns of a table, and beside it, as rich counts them
 
 Results = Sequence[dict[str, Any]]  # of one pipeline, one for each number of micro-batches
 Column = tuple[str, Sequence[str]]  # its name, which may have several lines, and a cell for each row
@@ -228,7 +229,7 @@ def _print_differences(console: Console, told: Results) -> None:
         for found, M in _each(told)
     ]
     units = [*("" if name == "crossover" else unit for name in names), ""]
-    for block in _blocks(columns, (), console.width - _widest(names) - _WORDS):
+    for block in _blocks(columns, (), console.width - _widest(names) - _MEANING):
         table = Table(box=None, show_header=len(told) > 1, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
         table.add_column("")
         table.add_column("")

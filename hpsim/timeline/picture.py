@@ -6,6 +6,7 @@ The colours are those of :mod:`hpsim.analysis.plots.style`; hatches say the same
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,9 @@ def picture(schedule: Schedule, form: str, unit: str | None = None, names: Seque
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context(LOOK | {"hatch.linewidth": 0.5}):
+    with rc_context(LOOK | {"hatch.linewidth": 0.5}), warnings.catch_warnings():
+        if form == "svg":  # its text stays text, and a viewer has other fonts for names in other scripts
+            warnings.filterwarnings("ignore", "Glyph .* missing")
         height = min(_REST + _ROW * schedule.S, _TALLEST)
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         draw(schedule, figure.subplots(), unit, names)
