@@ -1,8 +1,13 @@
-"""What to improve in a pipeline, and what it buys: each time and each limit on its own, as far as it matters.
+"""What to improve in a pipeline, and what it buys: the changes that can be had, the best gain for the effort first.
 
-The slope is the largest term of the throughput law, and a time or limit is found in a few terms only. Improved without
-end it takes its parts out of them, or the terms out of the law; the largest of what is left is the slope that it buys.
-It has to improve only as far as its terms do not exceed that slope: beyond, another resource binds.
+The slope is the largest term of the throughput law, and a time or limit is found in a few terms only. A limit is
+proposed one higher: one place, channel or micro-batch more. A time is proposed shorter by what pays, down to where
+another resource binds; where that is nowhere above 0, half of it is proposed, for no time can be had away altogether.
+
+**Gain** is the share of the time per micro-batch that a change saves. **Effort** is 1 for one more place, channel or
+micro-batch in flight (for all stages or links alike, 1 for each of them), 1 for each tenth of itself that a time is
+shortened by, and 1 for each tenth of a transfer that is overlapped in addition. So a time gains for its effort a tenth
+of its share in the slowest resource, 0.1 at most, and a limit that saves more than that comes before all times.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from hpsim.throughput_terms import Term, shown
 
 _KINDS = {"buffers": "credit", "channels": "link"}
 _ALL = {"buffers": "buffers, all stages", "channels": "channels, all links", "overlap": "overlap, all links"}
+_TENTHS = 10  # units of effort that a whole time would take, or a whole transfer overlapped
 
 
 @dataclass(frozen=True)
@@ -33,11 +39,15 @@ class Improvement:
     value : Fraction or int
         What it is now.
     until : Fraction or int
-        What it has to become; still less of a time, or more of a share or limit, changes the slope no further.
+        What is proposed: a limit that is one higher, a share that is higher, a time that is shorter and above 0.
     slope : Fraction
         Time per micro-batch then.
     then : str
-        A resource that binds then, as in :attr:`Term.name`.
+        A resource that binds then, as in :attr:`Term.name`: another one where there is one.
+    effort : Fraction or int
+        In the units above.
+    enough : Fraction or int
+        How far the parameter pays: still more of a limit or share, or less of a time, changes the slope no further.
     """
 
     parameter: str
@@ -45,6 +55,8 @@ class Improvement:
     until: Fraction | int
     slope: Fraction
     then: str
+    effort: Fraction | int
+    enough: Fraction | int
 
     def __str__(self) -> str:
         """The change in words: ``tau[2] from 5 to 3``."""
@@ -52,9 +64,9 @@ class Improvement:
 
 
 def improvements(terms: Sequence[Term], pipeline: Pipeline, regime: Regime) -> tuple[Improvement, ...]:
-    """Every single change that lowers the slope, the one that buys most first.
+    """Every single change that lowers the slope, the one that gains most for its effort first.
 
-    Of equal gains limits come first, then overlap, then times. All stages or links alike (where the regime has one
+    Of equal ones limits come first, then overlap, then times. All stages or links alike (where the regime has one
     number for them) are named only where that buys more than any change on its own.
 
     Parameters
@@ -74,10 +86,10 @@ def improvements(terms: Sequence[Term], pipeline: Pipeline, regime: Regime) -> t
         *_of_times(binding, terms, slowest_first, _shares(pipeline, regime), rising=True),
         *_of_times(binding, terms, slowest_first, _values(pipeline, regime)),
     ]
-    single = sorted((found for found in single if found.slope < slope), key=lambda found: found.slope)
-    best = single[0].slope if single else slope
+    best = min([slope, *(found.slope for found in single)])
     together = [found for found in _together(terms, slowest_first, regime) if found.slope < best]
-    return (*sorted(together, key=lambda found: found.slope), *single)
+    lower = [found for found in (*together, *single) if found.slope < slope]
+    return tuple(sorted(lower, key=lambda found: (found.slope - slope) / found.effort))
 
 
 def _of_times(
@@ -105,31 +117,38 @@ def _reduced(
     affected: Sequence[tuple[Term, Fraction]],
     slowest_first: Sequence[Term],
     rising: bool,
+    places: int = 1,
 ) -> Improvement:
-    """The effect of a time that goes to 0, or of a held share that does (``rising``: the overlap is told).
+    """A time that is shorter, or a share that is held for less of it (``rising``: the overlap is told).
 
-    ``affected`` holds each term that has a part of it, and how large that part is.
+    ``affected`` holds each term that has a part of it, and how large that part is; ``places`` is how many stages or
+    links change.
     """
     rest = _largest_without([term for term, _ in affected], slowest_first)
-    slope, then = (rest.slope, rest.name) if rest else (Fraction(0), affected[0][0].name)
-    for term, amount in affected:
-        left = (term.time - amount) / term.count
-        if left > slope:
-            slope, then = left, term.name
-    until = min((slope * term.count - (term.time - amount)) * value / amount for term, amount in affected)
+    least = max(
+        [rest.slope if rest else Fraction(0), *((term.time - amount) / term.count for term, amount in affected)]
+    )
+    enough = min((least * term.count - (term.time - amount)) * value / amount for term, amount in affected)
+    until = enough if enough or rising else value / 2
+    left = {term.name: (term.time - amount * (1 - until / value)) / term.count for term, amount in affected}
+    own = max(left, key=lambda name: left[name])
+    slope, then = (rest.slope, rest.name) if rest and rest.slope >= left[own] else (left[own], own)
     if rising:
-        return Improvement(parameter, 1 - value, 1 - until, slope, then)
-    return Improvement(parameter, value, until, slope, then)
+        return Improvement(parameter, 1 - value, 1 - until, slope, then, _TENTHS * (value - until) * places, 1 - enough)
+    return Improvement(parameter, value, until, slope, then, _TENTHS * (1 - until / value), enough)
 
 
 def _of_limits(affected: Sequence[Term], slowest_first: Sequence[Term], parameter: str = "") -> Iterator[Improvement]:
-    """The effect of unlimited counts: of one term, or of all terms of a kind alike."""
+    """One more: of one term, or of all terms of a kind alike."""
     name, rest = parameter or affected[0].limit, _largest_without(affected, slowest_first)
     if name is None or rest is None:
         return
     beside = 1 if affected[0].kind == "credit" else 0  # the one in service counts for the loop, but is no input place
     enough = max(ceil(term.time / rest.slope) for term in affected) - beside
-    yield Improvement(name, affected[0].count - beside, enough, rest.slope, rest.name)
+    own = max(affected, key=lambda term: term.time / (term.count + 1))
+    left, value = own.time / (own.count + 1), affected[0].count - beside
+    slope, then = (rest.slope, rest.name) if rest.slope >= left else (left, own.name)
+    yield Improvement(name, value, value + 1, slope, then, len(affected), enough)
 
 
 def _together(terms: Sequence[Term], slowest_first: Sequence[Term], regime: Regime) -> Iterator[Improvement]:
@@ -141,9 +160,10 @@ def _together(terms: Sequence[Term], slowest_first: Sequence[Term], regime: Regi
                 yield from _of_limits(affected, slowest_first, knob)
     if not isinstance(regime.overlap, tuple):
         holds = [(term, part) for term in terms for part in term.parts if part.role == "hold"]
-        if len({part.depends for _, part in holds}) > 1:
+        links = len({part.depends for _, part in holds})
+        if links > 1:
             amounts = [(term, part.amount) for term, part in holds]
-            yield _reduced("overlap", 1 - exact(regime.overlap), amounts, slowest_first, rising=True)
+            yield _reduced("overlap", 1 - exact(regime.overlap), amounts, slowest_first, True, links)
 
 
 def _largest_without(affected: Sequence[Term], slowest_first: Sequence[Term]) -> Term | None:

@@ -37,7 +37,7 @@ class Throughput:
     cycle : tuple of Arc
         A cycle of the event graph that takes ``slope`` for each micro-batch, found by policy iteration.
     improvements : tuple of Improvement
-        Every single change that lowers the slope, the one that buys most first.
+        Every single change that lowers the slope, the one that gains most for its effort first.
     """
 
     slope: Fraction
@@ -74,7 +74,7 @@ def throughput(pipeline: Pipeline, regime: str | Regime = ASYNC) -> Throughput:
     --------
     >>> found = throughput(Pipeline([2, 5, 1], d=[4, 1]), Regime(buffers=0))
     >>> str(found.slope), str(found.critical), str(found.improvements[0])
-    ('9', 'credit loop 0→1: transfer 4 + service 5 over 1 place', 'tau[1] from 5 to 0')
+    ('9', 'credit loop 0→1: transfer 4 + service 5 over 1 place', 'buffers[1] from 0 to 1')
     """
     rules = regime_of(regime)
     slope, cycle = critical_cycle(event_graph(pipeline, rules))

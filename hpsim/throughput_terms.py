@@ -90,10 +90,15 @@ class Term:
 
     def __str__(self) -> str:
         """The term in words: ``credit loop 1→2: transfer 4 + service 5 over 1 place``."""
+        return self.words()
+
+    def words(self, unit: str | None = None) -> str:
+        """The term in words, each time with its ``unit`` where there is one."""
         amounts: dict[str, Fraction] = {}
         for part in self.parts:
             amounts[part.role] = amounts.get(part.role, Fraction(0)) + part.amount
-        times = " + ".join(f"{role} {shown(amount)}" for role, amount in amounts.items()) or "no time"
+        of = f" {unit}" if unit else ""
+        times = " + ".join(f"{role} {shown(amount)}{of}" for role, amount in amounts.items()) or "no time"
         name = self.name.replace("credit", "credit loop")
         if self.kind == "server":
             return f"{name}: {times}"

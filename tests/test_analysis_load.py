@@ -8,8 +8,10 @@ from pathlib import Path
 import pandas
 import pytest
 from analysis_runs import SAMPLED, STRICT, make_run, table
+from click.testing import CliRunner
 
 import hpsim
+from hpsim.cli import cli
 from hpsim.errors import RunFolderError
 
 
@@ -35,6 +37,24 @@ def test_columns_are_selected_from_each_table(folder: Path) -> None:
     assert list(run.configs.columns) == ["S", "bias"]
     assert list(run.violations.columns) == ["S", "M"]
     assert list(hpsim.load(folder, columns="bias").configs.columns) == ["bias"]
+
+
+def test_pipelines_keep_their_names(tmp_path: Path) -> None:
+    """A sweep over pipelines has their names in every reader, in the order of the file, also across parts."""
+    pipelines = [{"name": name, "tau": [1, 2 + k], "d": [1]} for k, name in enumerate(("b", "a", "ｃ"))]
+    sweep = {"pipelines": pipelines, "microbatches": [2], "chunk": 2}
+    folder = make_run(tmp_path / "run", sweep)
+    assert hpsim.load(folder).configs["name"].tolist() == ["b", "a", "ｃ"]
+    assert list(hpsim.load(folder, columns="name").configs.columns) == ["name"]
+    statement = "SELECT name, T_async FROM points JOIN configs USING (config_id, S) ORDER BY name"
+    asked = CliRunner().invoke(cli, ["query", str(folder), statement, "--format", "csv"], catch_exceptions=False)
+    assert asked.stdout.splitlines() == ['"name","T_async"', '"a",8', '"b",6', '"ｃ",10']  # 1 + 1 + 2 tau[1]
+    assert CliRunner().invoke(cli, ["summary", str(folder)], catch_exceptions=False).exit_code == 0
+
+
+def test_sampled_sweeps_have_no_names(folder: Path) -> None:
+    """Their columns are as ever."""
+    assert "name" not in hpsim.load(folder).configs
 
 
 def test_an_unknown_column_is_refused_at_once(folder: Path) -> None:

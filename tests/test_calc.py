@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from collections import Counter
 from fractions import Fraction
 
 import children
 import heteropipe.cli as peer
 import pytest
 from click.testing import CliRunner
+from rich.cells import cell_len
 
 from hpsim.cli import cli, main
 
@@ -327,13 +330,248 @@ def test_output_that_knows_only_ascii():
 
 def test_several_pipelines_are_compared(pipelines_file):
     """A page of several ends with one row each: makespan, time per micro-batch and bottleneck, async and blocking."""
-    rows = calc(pipelines_file).splitlines()[-7:]
+    rows = calc(pipelines_file).splitlines()[-8:]
     assert rows[0] == "compared: 8 micro-batches, times in ms"
-    assert " ".join(rows[3].split()) == "pipeline makespan micro-batch decided by makespan micro-batch decided by"
-    assert [row.split() for row in rows[5:]] == [
-        ["[b]first[/b]", "21.6333", "2.5", "stage", "1", "23.0333", "2.7", "stage", "1"],
+    assert rows[3].split() == ["makespan", "micro-batch", "makespan", "micro-batch"]
+    assert " ".join(rows[4].split()) == "pipeline [ms] [ms] decided by [ms] [ms] decided by"
+    assert [row.split() for row in rows[6:]] == [
         ["second", "2.7000", "0.3", "stage", "1", "2.7000", "0.3", "stages", "0,", "1"],
+        ["[b]first[/b]", "21.6333", "2.5", "stage", "1", "23.0333", "2.7", "stage", "1"],
     ]
+
+
+MAKESPAN = "a makespan of at least 0, for example 42.5"
+SIX = """\
+pipelines:
+  - {name: e, tau: [5]}
+  - {name: b, tau: [2, 2], d: [9]}
+  - {name: f, tau: [1, 1, 1, 1, 1, 1], d: [1, 1, 1, 1, 1, 1]}
+  - {name: a, tau: [1, 1]}
+  - {name: c, tau: [3]}
+  - {name: d, tau: [4]}
+"""  # with 8 micro-batches async 40, 27, 18, 9, 24, 32
+
+
+@pytest.fixture
+def six_pipelines(tmp_path):
+    path = tmp_path / "six.yaml"
+    path.write_text(SIX.replace("d: [1, 1, 1, 1, 1, 1]", "d: [1, 1, 1, 1, 1]"), encoding="utf-8")
+    return str(path)
+
+
+def names_compared(page):
+    """The first word of each row of the comparison."""
+    table = page[page.index("compared") :]
+    return [line.split()[0] for line in table[table.index("──") :].splitlines()[1:] if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("flags", "names"),
+    [
+        ([], "afcbde"),
+        (["--sort", "slope"], "afbcde"),
+        (["--sort", "name"], "abcdef"),
+        (["--sort", "file"], "ebfacd"),
+        (["--regime", "blocking"], "acfdeb"),
+        (["--top", "2"], "af"),
+        (["--sort", "file", "--top", "3"], "ebf"),
+        (["--M", "1,8"], "afcbde"),
+    ],
+)
+def test_more_than_five_pipelines_are_only_compared(six_pipelines, flags, names):
+    """Six pipelines are one table, by the makespan asked for or another key, as many as asked for; JSON follows."""
+    page = calc(six_pipelines, *flags)
+    assert page.startswith("compared")
+    assert page.endswith("\nthe page of each: --full; of one: --pipeline NAME\n")
+    assert "".join(names_compared(page)[: len(names)]) == names
+    assert (f", the first {len(names)} of 6 pipelines" in page) == ("--top" in flags)
+    if "--sort" in flags or "--top" in flags:
+        assert "".join(entry["name"] for entry in calc_json(six_pipelines, *flags)) == names
+
+
+def test_six_pipelines_by_makespan(six_pipelines):
+    """The rows of the comparison have the makespans computed by hand, the shortest first."""
+    table = calc(six_pipelines).splitlines()[5:11]
+    assert [row.split()[:3] for row in table] == [
+        ["a", "9", "1"],
+        ["f", "18", "1"],
+        ["c", "24", "3"],
+        ["b", "27", "2"],
+        ["d", "32", "4"],
+        ["e", "40", "5"],
+    ]
+
+
+def test_all_pages(six_pipelines):
+    """With ``--full`` the page of each of many is printed before the comparison, in the order of the file."""
+    page = calc(six_pipelines, "--full")
+    assert page.startswith("e: 1 stage, 8 micro-batches\n")
+    assert page.count("homogeneity bias") == 6
+    assert names_compared(page) == list("afcbde")
+
+
+def test_one_of_a_file(six_pipelines):
+    """``--pipeline`` is the page of one, without a comparison; in JSON it is an object."""
+    page = calc(six_pipelines, "--pipeline", "b")
+    assert page.startswith("b: 2 stages, 8 micro-batches\n")
+    assert "compared" not in page
+    assert calc_json(six_pipelines, "--pipeline", "b")["T_async"] == 27
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--pipeline", "z"], "--pipeline: 'z' is not in FILE; one of 'e', 'b', 'f', 'a', 'c', 'd'"),
+        (["--top", "0"], "--top: 0; a whole number of pipelines, at least 1"),
+        (["--unit", "1"], "--unit: '1'; one of ns, us, µs, ms, s, min, h, or a word of your own such as cycles"),
+        (["--measured", "1,2"], "measured: 2 values for 1 of M; one for each M, separated by commas"),
+        (["--M", "8,x"], "M[1]: 'x' is not a number; a whole number of micro-batches, at least 1, for example 8"),
+        (["--M", "8,"], "M[1]: no value; a whole number of micro-batches, at least 1, for example 8"),
+        (["--M", "8,9", "--measured", "1,-2"], f"measured[1]: -2 is negative; {MAKESPAN}"),
+        (["--M", "8", "--M", "9"], "--M: given 2 times; once: --M N,…"),
+        (["--M", "8", "--tau", "1", "--M=9", "--M", "1"], "--M: given 3 times; once: --M N,…"),
+        (["--measured", "8", "--measured", "9"], "--measured: given 2 times; once: --measured T,…"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together(six_pipelines, flags, told):
+    """One line says what was found and what is allowed."""
+    assert str(CliRunner().invoke(cli, ["calc", six_pipelines, *flags]).exception) == told
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--pipeline", "a"], "--pipeline: --pipeline without FILE; a pipelines file, or times alone"),
+        (["--sort", "name"], "--sort: --sort without FILE; a pipelines file, whose pipelines are compared"),
+        (["--top", "1"], "--top: --top without FILE; a pipelines file, whose pipelines are compared"),
+        (["--measured", "1ms"], "measured: a time in ms, but no unit is given for the others; a makespan of "),
+        (["--latency", "1 ms", "--unit", "rounds"], "latency[0]: a time in ms, but the others are in 'rounds'; "),
+        (["--d", "2/0 ms", "--unit", "ms"], "d[0]: 2/0 ms divides by zero; "),
+    ],
+)  # fmt: skip
+def test_what_flags_do_not_take(flags, told):
+    """One line says what was found and what is allowed."""
+    assert str(CliRunner().invoke(cli, ["calc", "--tau", "1,2", *flags]).exception).startswith(told)
+
+
+def test_several_numbers_of_micro_batches():
+    """A column for each M where it matters; JSON is a list, one object for each, as single calls print them."""
+    flags = ["--tau", "1,2,4", "--d", "1,3"]
+    page = calc(*flags, "--M", "1,8,32", "--measured", "11,42,150")
+    rows = [line.split() for line in page.splitlines()]
+    assert page.startswith("3 stages, 1, 8 and 32 micro-batches\n")
+    assert ["regime", *["M", "=", "1", "M", "=", "8", "M", "=", "32"], "micro-batch", "throughput"] == rows[3][:12]
+    free = ["free", "(Theorem", "1)", "7", "35", "131", "4", "0.25", "+71.4", "%", "+14.3", "%", "+3.8", "%"]
+    assert free in rows
+    assert ["overlap", "gap", "T_block", "-", "T_async", "0.00", "7.0000", "31.0000"] in rows
+    assert ["0", "1", "9.1", "%", "20.5", "%", "23.7", "%", "1", "3", "2"] in rows
+    for M, rho in ((8, "rho = 0.5714"), (32, "rho = 0.5161")):  # (46 - 42)/7, (166 - 150)/31
+        assert ["measured,", "M", "=", str(M)] in [row[:4] for row in rows]
+        assert rho in page
+    told = calc_json(*flags, "--M", "1,8,32", "--measured", "11,42,150")
+    single = [(["--M", M, "--measured", T]) for M, T in (("1", "11"), ("8", "42"), ("32", "150"))]
+    assert told == [calc_json(*flags, *one) for one in single]
+
+
+def test_json_of_several_pipelines_and_numbers(pipelines_file):
+    """The objects of a file come pipeline by pipeline, and in each M by M."""
+    told = calc_json(pipelines_file, "--M", "2,3")
+    assert [(entry["name"], entry["M"]) for entry in told] == [
+        ("[b]first[/b]", 2),
+        ("[b]first[/b]", 3),
+        ("second", 2),
+        ("second", 3),
+    ]
+
+
+def test_a_unit_is_said_throughout():
+    """With ``--unit`` every makespan, time and throughput says it; throughputs are per second."""
+    page = calc("--tau", "12,20,31", "--d", "24,6", "--unit", "ms", "--measured", "0.31 s")
+    rows = [line.split() for line in page.splitlines()]
+    assert page.startswith("3 stages, 8 micro-batches, times in ms\n")
+    assert ["regime", "[ms]", "[ms]", "[/s]", "GPipe", "off", "by"] in rows
+    assert ["async", "(Theorem", "2)", "310", "31", "32.2581", "+0.0", "%"] in rows
+    assert ["homogeneity", "bias", "sum(tau_max", "-", "tau)", "30", "ms"] in rows
+    assert ["crossover", "M*", "=", "1", "+", "fill/tau_max", "4"] in rows
+    assert "measured          310 ms: rho = 1\n" in page
+    assert ["stage", "[ms]", "async", "[ms]", "[ms]", "[ms]", "remark"] in rows
+
+
+def test_text_with_a_unit_is_converted():
+    """Times in units of their own are those in --unit, exactly; JSON says the unit and keeps its keys and numbers."""
+    plain = [
+        "--tau",
+        "0.012,0.02",
+        "--d",
+        "1/3",
+        "--latency",
+        "2",
+        "--measured",
+        "1.457",
+        "--window",
+        "2",
+        "--feedback",
+    ]
+    mixed = ["--tau", "12ms,20000us", "--d", "1/3 s", "--latency", "1/30 min", "--measured", "1457 ms", "--window", "2"]
+    told = calc_json(*plain, "3600", "--unit", "s")
+    assert told == calc_json(*mixed, "--feedback", "1h", "--unit", "s")
+    assert told["unit"] == "s"
+    bare = calc_json(*plain, "3600")
+    assert bare.pop("unit") is None
+    words = {"critical", "terms"}
+    assert {key: value for key, value in told.items() if key not in ("unit", "regime")} == {
+        key: value for key, value in bare.items() if key != "regime"
+    }
+    assert {key: value for key, value in told["regime"].items() if key not in words} == {
+        key: value for key, value in bare["regime"].items() if key not in words
+    }
+
+
+def test_a_unit_of_ones_own():
+    """A word that is no known unit is said, and throughputs are per that."""
+    page = calc("--tau", "4", "--unit", "cycles")
+    assert "times in cycles" in page
+    assert "[/cycles]" in page
+
+
+def test_a_file_in_another_unit_is_converted(pipelines_file, tmp_path):
+    """The times of a file in ms are shown in s; bare numbers of flags are in s too; a file without unit takes it."""
+    first, second = calc_json(pipelines_file, "--unit", "s", "--measured", "0.001")
+    assert (second["unit"], second["tau"], second["T_async"]) == ("s", [0.0001, 0.0003], 0.0027)
+    assert (first["T_measured"], calc_json(pipelines_file, "--measured", "1 s")[0]["T_measured"]) == (0.001, 1000)
+    path = tmp_path / "bare.yaml"
+    path.write_text("pipelines: [{name: a, tau: [1, 2]}]\n", encoding="utf-8")
+    assert calc(str(path), "--unit", "us").startswith("a: 2 stages, 8 micro-batches, times in us\n")
+    told = "--unit: rounds, and the times of FILE are in 'ms'; units that can be converted: ns, us, µs, ms, s, min, h"
+    assert str(CliRunner().invoke(cli, ["calc", pipelines_file, "--unit", "rounds"]).exception) == told
+
+
+NUMBERS = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--tau", "1000.1234,2000.4321,123456789.1234", "--d", "500.0001,1e12", "--latency", "1,2", "--rho", "1/3"],
+        ["--tau", "12,20,31", "--d", "24,6", "--M", "1,8,32,1e6", "--buffers", "0", "--unit", "ms"],
+        ["FILE", "--unit", "us", "--regime", "blocking"],
+        ["FILE", "--M", "7,1000000007", "--measured", "1,2"],
+    ],
+)
+def test_no_number_is_cut_at_any_width(flags, width, pipelines_file, monkeypatch):
+    """Whatever the width, every number that a wide page prints is there, whole, as often; and no row is too long."""
+    from hpsim.cli import calc_regime_table, calc_table
+
+    arguments = [pipelines_file if flag == "FILE" else flag for flag in flags]
+    pages = []
+    for columns in (1000, width):
+        monkeypatch.setattr(calc_table, "_PIPED_WIDTH", columns)
+        monkeypatch.setattr(calc_regime_table, "_PIPED_WIDTH", columns)
+        pages.append(calc(*arguments))
+    wide, narrow = (Counter(NUMBERS.findall(page)) for page in pages)
+    assert {number: count for number, count in wide.items() if narrow[number] < count} == {}
+    assert max(map(cell_len, pages[1].splitlines())) <= width
 
 
 def test_one_pipeline_is_not_compared(tmp_path):

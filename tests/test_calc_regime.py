@@ -21,14 +21,15 @@ throughput       0.1429
 bottleneck       credit loop 1→2: transfer 3 + service 4 over 1 place
 critical cycle   depart 1 → sent 1 → start 2 → finish 2 → depart 2 → release 2 → depart 1
 
-                                       per
- improve first   now   until   micro-batch   throughput   then binds
- ───────────────────────────────────────────────────────────────────
- d[1]              3       0             4      +75.0 %   server 2
- buffers[2]        0       1             6      +16.7 %   credit 0→1
- tau[2]            4       3             6      +16.7 %   credit 0→1
+                                             per
+ improve first           now    to   micro-batch   throughput   then binds
+ ─────────────────────────────────────────────────────────────────────────
+ buffers of all stages     0     1           5.0      +40.0 %   server 1
+ buffers[2]                0     1           6.0      +16.7 %   credit 0→1
+ tau[2]                    4     3           6.0      +16.7 %   credit 0→1
+ d[1]                      3   1.5           5.5      +27.3 %   credit 1→2
 
-until: how far the change pays; from there on another resource binds (then binds)
+the best gain for the effort first: a limit one higher; a time down to where another resource binds, or half
 """
 
 
@@ -53,14 +54,15 @@ def regime(*arguments: str) -> dict[str, Any]:
 def test_gains_beyond_float64_stay_short(flags: tuple[str, ...]) -> None:
     """What an improvement would buy is a number of moderate length, whatever the times."""
     page = calc(*flags, "--M", "1")
-    assert "until" in page
+    assert "improve first" in page
     assert max(map(len, page.splitlines())) < 130
 
 
 def test_the_section() -> None:
     """After the page of the pipeline stand makespan, bottleneck, critical cycle and what to improve first."""
     page = calc("--tau", "1,2,4", "--d", "1,3", "--overlap", "0", "--buffers", "0")
-    assert page.startswith(calc("--tau", "1,2,4", "--d", "1,3"))
+    plain = calc("--tau", "1,2,4", "--d", "1,3")
+    assert page.startswith(plain[: plain.index("busy")].rstrip())
     assert page.endswith(f"\n\n{SECTION}")
 
 
@@ -68,6 +70,12 @@ def test_without_knobs_nothing_is_added() -> None:
     """No knob, no section and no key."""
     assert "regime:" not in calc("--tau", "1,2")
     assert "regime" not in json.loads(calc("--tau", "1,2", "--json"))
+
+
+def change(parameter: str, value: float, until: float, slope: float, effort: float, enough: float) -> dict[str, Any]:
+    """One of the improvements of a pipeline whose window binds, and binds still."""
+    numbers = {"value": value, "until": until, "slope": slope, "effort": effort, "enough": enough}
+    return {"parameter": parameter, **numbers, "then": "window"}
 
 
 def test_json() -> None:
@@ -91,12 +99,13 @@ def test_json() -> None:
             {"name": "credit 0→1", "slope": 2.5, "words": "credit loop 0→1: transfer 2 + service 3 over 2 places"},
             {"name": "server 0", "slope": 1.0, "words": "server 0: service 1"},
         ],
+        "utilization": [pytest.approx(4 / 27), pytest.approx(12 / 27)],
         "improvements": [
-            {"parameter": "window", "value": 1, "until": 3, "slope": 3.0, "then": "server 1"},
-            {"parameter": "tau[1]", "value": 3.0, "until": 0.0, "slope": 4.0, "then": "window"},
-            {"parameter": "d[0]", "value": 2.0, "until": 0.0, "slope": 5.0, "then": "window"},
-            {"parameter": "tau[0]", "value": 1.0, "until": 0.0, "slope": 6.0, "then": "window"},
-            {"parameter": "feedback", "value": 1.0, "until": 0.0, "slope": 6.0, "then": "window"},
+            change("window", 1, 2, 3.5, 1, 3),
+            change("tau[1]", 3.0, 1.5, 5.5, 5.0, 0.0),
+            change("d[0]", 2.0, 1.0, 6.0, 5.0, 0.0),
+            change("tau[0]", 1.0, 0.5, 6.5, 5.0, 0.0),
+            change("feedback", 1.0, 0.5, 6.5, 5.0, 0.0),
         ],
     }
 
@@ -271,6 +280,116 @@ def test_a_list_that_fits_one_pipeline_of_a_file_only(
         main()
     told = "error: pipeline 'b', buffers: 2 values for 3 stages; one value, or one for each stage\n"
     assert capsys.readouterr() == ("", told)
+
+
+HEADLINE = ("--tau", "12,20,31", "--d", "24,6", "--M", "32")
+
+
+@pytest.mark.parametrize(
+    ("flags", "makespan"),
+    [
+        (("--buffers", "0"), 1457),
+        (("--regime", "blocking"), 1209),
+        (("--overlap", "0", "--buffers", "0"), 93 + 31 * 50),
+        (("--channels", "1"), 1054),
+        (("--window", "1"), 2976),
+        (("--window", "1", "--feedback", "7"), 32 * 93 + 31 * 7),
+    ],
+)
+def test_a_measured_makespan_is_compared_with_the_regime_asked_for(flags: tuple[str, ...], makespan: int) -> None:
+    """Equal to the makespan, above and below it, whatever knob asks for the regime; async and blocking beside it."""
+    assert regime(*HEADLINE, *flags)["T"] == makespan
+    for measured, off, words in (
+        (str(makespan), 0.0, "the makespan in this regime"),
+        (f"{makespan * 5}/4", 0.25, "25 % above the makespan in this regime"),
+        (f"{makespan}/2", -0.5, "50 % below the makespan in this regime"),
+    ):
+        assert regime(*HEADLINE, *flags, "--measured", measured)["measured_off_by"] == off
+        page = calc(*HEADLINE, *flags, "--measured", measured)
+        assert f": {words}\n                 beside async and blocking: " in page
+        assert page.count("outside the model") <= 1
+
+
+def test_what_the_papers_two_regimes_say_stays() -> None:
+    """The note about async and blocking is the same with and without a regime, in JSON under the same keys."""
+    told = json.loads(calc(*HEADLINE, "--buffers", "0", "--measured", "1457", "--json"))
+    assert (told["T_measured"], told["rho"]) == (1457, None)
+    assert told["rho_note"] == "outside the model by 20.5 % (above T_block)"
+    page = calc(*HEADLINE, "--buffers", "0", "--measured", "1457")
+    assert "measured         1457: the makespan in this regime\n" in page
+    assert "beside async and blocking: outside the model by 20.5 % (above T_block)\n" in page
+    assert "beside async and blocking: rho = 0.5\n" in calc(*HEADLINE, "--buffers", "0", "--measured", "1131.5")
+
+
+def test_a_measured_makespan_beyond_float64_of_the_computed() -> None:
+    """How far it is off is null in JSON where float64 does not reach, and digits on the page."""
+    flags = ("--tau", "1e-300", "--M", "1", "--regime", "async", "--measured", "1e300")
+    assert regime(*flags)["measured_off_by"] is None
+    assert ": 1.00e+602 % above the makespan" in calc(*flags)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--buffers", "0"),
+        ("--regime", "free"),
+        ("--regime", "blocking"),
+        ("--regime", "rendezvous"),
+        ("--overlap", "1/3"),
+        ("--channels", "1"),
+        ("--window", "2", "--feedback", "5"),
+    ],
+)
+def test_busy_is_that_of_the_regime_as_in_timeline(flags: tuple[str, ...]) -> None:
+    """Shares and column are those of ``hpsim timeline`` with the same flags, and the column says whose they are."""
+    drawn = CliRunner().invoke(cli, ["timeline", *HEADLINE, *flags, "--json"], catch_exceptions=False)
+    assert regime(*HEADLINE, *flags)["utilization"] == json.loads(drawn.stdout)["utilization"]
+    page = calc(*HEADLINE, *flags)
+    rows = [line.split() for line in page[page.index("busy") :].splitlines()]
+    assert rows[1][2:4] == ["in", "regime"]
+    chart = CliRunner().invoke(cli, ["timeline", *HEADLINE, *flags], catch_exceptions=False).stdout
+    shares = [line.split()[-2] for line in chart.splitlines() if line.endswith(" %")]
+    assert [row[2] for row in rows[3:6]] == shares
+
+
+def test_busy_in_the_headline_example() -> None:
+    """32 times 12, 20 and 31 of 1457 in the regime, of 1054 in async, and the page says which."""
+    assert "in regime" in calc(*HEADLINE, "--buffers", "0")
+    for flags, shares in ((("--buffers", "0"), "26.4 43.9 68.1"), ((), "36.4 60.7 94.1")):
+        page = calc(*HEADLINE, *flags)
+        assert [line.split()[2] for line in page[page.index("busy") :].splitlines()[3:6]] == shares.split()
+    assert "busy\n" in calc(*HEADLINE).replace(" ", "")
+    assert "async" in calc(*HEADLINE).split("busy")[1].splitlines()[1]
+
+
+def test_several_numbers_of_micro_batches_in_a_regime() -> None:
+    """A makespan and a comparison for each M, a busy column for each, and everything else once."""
+    flags = ("--tau", "12,20,31", "--d", "24,6", "--buffers", "0", "--M", "1,32", "--measured", "93,1400")
+    page = calc(*flags)
+    lines = [" ".join(line.split()) for line in page.splitlines()]
+    assert "makespan, M = 1 93" in lines
+    assert "measured, M = 1 93: the makespan in this regime" in lines
+    assert "makespan, M = 32 1457" in lines
+    assert "measured, M = 32 1400: 3.91 % below the makespan in this regime" in lines
+    assert lines.count("per micro-batch 44") == 1
+    assert any(line.count("in regime") == 2 for line in lines)
+    told = json.loads(calc(*flags, "--json"))
+    assert [(entry["M"], entry["regime"]["T"]) for entry in told] == [(1, 93), (32, 1457)]
+
+
+def test_units_in_the_section() -> None:
+    """Every time of the section has its unit, throughput is per second, and counts have none."""
+    page = calc(*HEADLINE[:4], "--M", "32", "--window", "2", "--feedback", "0.004 s", "--unit", "ms")
+    section = page[page.index("in the regime") :]
+    assert section.startswith("in the regime: async, a window of 2, feedback 4 ms\n")
+    rows = [" ".join(line.split()) for line in section.splitlines()]
+    assert "per micro-batch 48.5 ms" in rows
+    assert "throughput 20.6186 /s" in rows
+    assert "bottleneck window: fill 62 ms + service 31 ms + feedback 4 ms over 2 micro-batches" in rows or (
+        "bottleneck window: fill 93 ms + feedback 4 ms over 2 micro-batches" in rows
+    )
+    assert any(row.startswith("window 2 3 ") for row in rows)
+    assert any(row.startswith("d[0] 24 ms 12 ms ") for row in rows)
 
 
 def run(*arguments: str, **environment: str) -> children.Ended:

@@ -89,8 +89,10 @@ def right_config(sweep: Sweep, id: int) -> Row:
     sigma = [x + y for x, y in zip(tau, [*d, 0], strict=True)]
     times = [value.denominator for value in (*tau, *d, *latency)]
     scale = math.lcm(*times) if sweep.source == "pipelines" else 210 if sweep.source == "grid" else 1
+    name = {"name": sweep.pipelines[id].name} if sweep.pipelines else {}
     return {
         "config_id": id,
+        **name,
         "S": len(tau),
         "tau": [float(x) for x in tau],
         "d": [float(x) for x in d],

@@ -42,6 +42,15 @@ def test_names_and_order_are_those_of_the_design() -> None:
     }
 
 
+def test_names_are_a_column_of_named_configurations_only() -> None:
+    """Sweeps over pipelines have one more column in ``configs``, behind the number, and no other table has it."""
+    plain, named = (columns.schema("configs", ["async"], told).names for told in (False, True))
+    assert named == [plain[0], "name", *plain[1:]]
+    assert columns.schema("configs", [], named=True).field("name").nullable
+    for table in ("points", "violations"):
+        assert columns.columns(table, ["async"], named=True) == columns.columns(table, ["async"])
+
+
 @pytest.mark.parametrize(
     ("name", "arrow", "nullable"),
     [

@@ -175,42 +175,119 @@ def parameters(system: System) -> Iterator[tuple[str, Fraction | int | None]]:
 
 
 def test_improvements_against_brute_force() -> None:
-    """On 300 random systems each single change that lowers the slope is found, what it buys, and how far it goes."""
+    """On 300 random systems each single change that lowers the slope is found, what it buys, and what it takes."""
     rng = random.Random(9)
     for _ in range(300):
         system = draw(rng)
         slope = law(*system)
-        found = {change.parameter: change for change in throughput(system.pipeline, system.regime).improvements}
+        found = throughput(system.pipeline, system.regime).improvements
         alone = {parameter: law(*changed(system, parameter, best)) for parameter, best in parameters(system)}
         if system.regime.window is not None:
             endless = replace(system.regime, window=10**9, feedback=0)
             alone["window"] = law(*system._replace(regime=endless))
-        expected = {parameter: after for parameter, after in alone.items() if after < slope}
-        single = {name: change for name, change in found.items() if name not in ("buffers", "channels", "overlap")}
-        assert {name: change.slope for name, change in single.items()} == expected, system
-        assert [change.slope for change in single.values()] == sorted(expected.values())
-        for change in found.values():
-            check_reach(system, change)
+        single = {change.parameter for change in found if change.parameter not in ("buffers", "channels", "overlap")}
+        assert single == {name for name, after in alone.items() if after < slope}, system
+        ranks = [(1 - change.slope / slope) / effort(system, change) for change in found]
+        assert ranks == sorted(ranks, reverse=True)
+        for change in found:
+            check_proposal(system, change)
+
+
+def kind(change: Improvement) -> str:
+    return change.parameter.split("[")[0]
+
+
+def effort(system: System, change: Improvement) -> Fraction:
+    """One more of a limit is 1, for each stage or link; a tenth off a time is 1, a tenth more of an overlap too."""
+    alike = len(system.tau) - 1 if change.parameter in ("buffers", "channels") else 1
+    if change.parameter == "overlap":
+        alike = sum(1 for transfer in system.d if transfer)
+    if kind(change) == "overlap":
+        return 10 * Fraction(change.until - change.value) * alike
+    if kind(change) in ("buffers", "channels", "window"):
+        return Fraction(change.until - change.value) * alike
+    return 10 * Fraction(change.value - change.until) / change.value
+
+
+def check_proposal(system: System, change: Improvement) -> None:
+    """The slope is the law's; a limit is one higher; a time is above 0, and at ``enough`` or else half; what binds."""
+    at = changed(system, change.parameter, change.until)
+    assert law(*at) == change.slope < law(*system)
+    assert change.effort == effort(system, change)
+    assert change.then in [term.name for term in throughput(at.pipeline, at.regime).bottlenecks]
+    if kind(change) in ("buffers", "channels", "window"):
+        assert change.until == change.value + 1
+    elif kind(change) == "overlap":
+        assert change.until == change.enough
+    else:
+        assert change.until == (change.enough or change.value / 2) > 0
+    if change.enough or any(changed(system, change.parameter, 0).tau):
+        check_reach(system, change)
 
 
 def check_reach(system: System, change: Improvement) -> None:
-    """At ``until`` the slope is reached, a little before it is not; a resource of that name binds."""
-    at = changed(system, change.parameter, change.until)
-    assert law(*at) == change.slope
-    whole = change.parameter.split("[")[0] in ("buffers", "channels", "window")
-    before = change.until - 1 if whole else change.until + (change.value - change.until) / 1000
-    assert law(*changed(system, change.parameter, before)) > change.slope
-    assert (
-        change.then in [term.name for term in throughput(at.pipeline, at.regime).bottlenecks] if any(at.tau) else True
-    )
+    """A little before ``enough`` the slope is larger, and beyond it, however far, it is the same."""
+    whole = kind(change) in ("buffers", "channels", "window")
+    least = law(*changed(system, change.parameter, change.enough))
+    before = change.enough - 1 if whole else change.enough + (change.value - change.enough) / 1000
+    assert law(*changed(system, change.parameter, before)) > least
+    beyond = change.enough + 100 if whole else 1 if kind(change) == "overlap" else 0
+    if whole or any(changed(system, change.parameter, beyond).tau):
+        assert law(*changed(system, change.parameter, beyond)) == least
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "regime", "told"),
+    [
+        (
+            Pipeline([12, 20, 31], d=[24, 6]),
+            Regime(buffers=0),
+            [
+                ("buffers[1] from 0 to 1", 37, "credit 1→2", 1, 1),  # 7 of 44 saved
+                ("buffers, all stages from 0 to 1", 31, "server 2", 2, 1),  # 13 of 44 for 2
+                ("d[0] from 24 to 17", 37, "credit 1→2", Fraction(70, 24), 17),  # 7 of 44 for 2.9 tenths
+                ("tau[1] from 20 to 13", 37, "credit 1→2", Fraction(7, 2), 13),
+            ],
+        ),
+        (
+            Pipeline([1, 2, 4], d=[2, 1]),
+            Regime(window=2),
+            [
+                ("window from 2 to 3", 4, "server 2", 1, 3),  # 10/3 then, below the 4 of the server
+                ("tau[2] from 4 to 2", 4, "window", 5, 0),  # the window binds down to nothing, so half
+                ("tau[1] from 2 to 1", Fraction(9, 2), "window", 5, 0),
+                ("d[0] from 2 to 1", Fraction(9, 2), "window", 5, 0),
+                ("tau[0] from 1 to 0.5", Fraction(19, 4), "window", 5, 0),
+                ("d[1] from 1 to 0.5", Fraction(19, 4), "window", 5, 0),
+            ],
+        ),
+        (Pipeline([1, 4]), ASYNC, [("tau[1] from 4 to 1", 1, "server 0", Fraction(15, 2), 1)]),
+        (Pipeline([4]), ASYNC, [("tau[0] from 4 to 2", 2, "server 0", 5, 0)]),
+        (Pipeline([1, 1], d=[9]), Regime(channels=2), [
+            ("channels[0] from 2 to 3", 3, "link 0", 1, 9),  # one more is not all that pays
+            ("d[0] from 9 to 2", 1, "server 0", Fraction(70, 9), 2),
+        ]),
+        (Pipeline([2, 1], d=[2]), BLOCKING, [
+            ("overlap[0] from 0 to 1", 2, "server 0", 10, 1),  # all three save a twentieth for each unit of effort
+            ("tau[0] from 2 to 1", 3, "server 0", 5, 0),
+            ("d[0] from 2 to 1", 3, "server 0", 5, 0),
+        ]),
+    ],
+)  # fmt: skip
+def test_improvements_by_hand(pipeline: Pipeline, regime: Regime, told: list[tuple[object, ...]]) -> None:
+    """What can be had, the best gain for the effort first: changes, slopes, what binds, effort, and how far it pays."""
+    found = throughput(pipeline, regime).improvements
+    listed = [(str(change), change.slope, change.then, change.effort, change.enough) for change in found]
+    assert listed == told
 
 
 def test_all_alike_is_told_where_it_buys_more() -> None:
     """Equal stages whose places are all too few: no single place helps, one more everywhere does."""
     (change,) = throughput(Pipeline([2, 2, 2, 2], d=[1, 1, 1]), Regime(buffers=0)).improvements
-    assert (str(change), change.slope) == ("buffers, all stages from 0 to 1", 2)
-    first = throughput(Pipeline([2, 5, 1], d=[11, 4]), BLOCKING).improvements[0]
-    assert (str(first), first.slope, first.then) == ("overlap, all links from 0 to 1", 5, "server 1")
+    assert (str(change), change.slope, change.effort) == ("buffers, all stages from 0 to 1", 2, 3)
+    changes = throughput(Pipeline([2, 5, 1], d=[11, 4]), BLOCKING).improvements
+    (alike,) = (change for change in changes if change.parameter == "overlap")
+    assert (str(alike), alike.slope, alike.then) == ("overlap, all links from 0 to 1", 5, "server 1")
 
 
 def test_a_tie_leaves_nothing_to_improve_alone() -> None:

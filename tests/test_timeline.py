@@ -205,10 +205,10 @@ def test_the_trace_is_valid():
         assert {"".join(event["ph"] for event in flow) for flow in flows.values()} <= {"stf", "sf"}
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", [unit for unit in UNITS if unit != "ns"])  # a trace has whole nanoseconds
 def test_the_trace_holds_the_numbers_of_the_schedule(unit):
     """Each service, hold, wait for a place and transfer is in the trace, at its time in microseconds."""
-    factor = {"s": 10**6, "ms": 1000, "us": 1}[unit]
+    factor = {"s": 10**6, "ms": 1000, "us": 1, "µs": 1, "min": 6e7, "h": 3.6e9}[unit]
     spans = {"service": ("start", "finish"), "blocked": ("finish", "depart"), "sending": ("depart", "release")}
     s = schedule(Pipeline(["1/3", 2, 0.7], d=[1, 0.25], latency=[1, 0]), 12, Regime(overlap=[0, 0.5], buffers=0))
     events = [event for event in trace_events(s, unit) if event["ph"] == "X"]
@@ -336,6 +336,55 @@ def test_a_pipeline_of_a_file(pipelines_file):
     assert timeline("hand_crafted", "--pipeline", "tied-bottlenecks").startswith("tied-bottlenecks: 4 stages, ")
 
 
+NAMED = "pipelines: [{name: a, tau: [1, 2, 4], d: [2, 1], stages: [H100, A100 of the second rack, ｔｐｕ]}]\n"
+
+
+def test_stages_have_their_names(tmp_path):
+    """Rows of the chart, of the table, of figures and of traces are called as the file calls the stages."""
+    path = tmp_path / "named.yaml"
+    path.write_text(NAMED, encoding="utf-8")
+    lines = timeline(str(path), "--regime", "blocking", "--M", "3", "--width", "52").splitlines()
+    assert lines[1] == "0 H100          0▒▒1▒▒2▒▒·········"
+    assert lines[3] == "1 A100 of the.. ···0█▒1█▒2█▒······"
+    assert lines[5] == "2 ｔｐｕ        ······0███1███2███"
+    rows = [line.split() for line in timeline(str(path), *SMALL[-4:], "--width", "100").splitlines()]
+    assert ["1", "A100", "of", "the", "second", "rack", "6", "3", "9", "0", "33.3", "%"] in rows
+    outs = [str(tmp_path / name) for name in ("a.svg", "a.json")]
+    timeline(str(path), "--out", outs[0], "--out", outs[1])
+    svg = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "0 H100" in svg
+    assert "2 ｔｐｕ" in svg
+    assert "stage 0" not in svg
+    events = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["traceEvents"]
+    threads = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    assert threads[:3] == ["0 H100", "1 A100 of the second rack", "2 ｔｐｕ"]
+    told = json.loads(timeline(str(path), "--json"))
+    assert (told["name"], told["stages"][0], told["unit"]) == ("a", "H100", None)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_named_stages_keep_to_the_width(width, tmp_path):
+    """However long the names, no row is wider than asked, and no number of the table is cut."""
+    from rich.cells import cell_len
+
+    path = tmp_path / "named.yaml"
+    path.write_text(NAMED.replace("H100", "x" * 300), encoding="utf-8")
+    page = timeline(str(path), "--width", str(width), "--M", "40")
+    assert max(map(cell_len, page.splitlines())) <= width
+    shares = [line.split()[-2] for line in page.splitlines() if line.endswith(" %")]
+    assert shares == ["24.1", "48.2", "96.4"]
+
+
+def test_times_of_any_unit_make_the_same_chart(pipelines_file):
+    """Flags with units of their own, and a file's times in another unit, are converted exactly."""
+    expected = timeline("--tau", "1,2", "--unit", "ms", "--window", "1", "--feedback", "3")
+    assert timeline("--tau", "0.001s,2000us", "--unit", "ms", "--window", "1", "--feedback", "3 ms") == expected
+    assert ", feedback 3 ms: makespan 45 ms\n" in expected
+    page = timeline(pipelines_file, "--pipeline", "a", "--unit", "s")
+    assert page.startswith("a: 2 stages, 8 micro-batches, async: makespan 1020 s\n")
+    assert json.loads(timeline(pipelines_file, "--pipeline", "a", "--unit", "h", "--json"))["makespan"] == 17 / 60
+
+
 def test_the_only_pipeline_of_a_file_needs_no_name(tmp_path):
     """A name from a file cannot move the cursor, nor its unit begin a formula in a figure."""
     path = tmp_path / "one.yaml"
@@ -351,7 +400,7 @@ def test_the_only_pipeline_of_a_file_needs_no_name(tmp_path):
         ([], "FILE: 2 pipelines; --pipeline with the name of one: 'a', 'b'\n"),
         (["--pipeline", "c"], "--pipeline: 'c' is not in FILE; one of 'a', 'b'\n"),
         (["--pipeline", "a", "--tau", "1"], "timeline: both FILE and times; FILE alone, or --tau, "),
-        (["--pipeline", "a", "--out", "a.json"], "unit: 'min' in FILE; --unit s, ms or us for a trace\n"),
+        (["--pipeline", "a", "--unit", "cycles"], "--unit: cycles, and the times of FILE are in 'min'; units that can"),
     ],
 )
 def test_a_file_and_what_does_not_go_with_it(flags, told, pipelines_file, monkeypatch, capsys, tmp_path):
@@ -412,6 +461,11 @@ def test_files(tmp_path):
         (["--tau", "1,2", "--out", "a"], "--out: 'a' with the ending missing; "),
         (["--tau", "1,2", "--out", "nowhere/a.svg"], "--out: nowhere/a.svg cannot be written (No such file"),
         (["--tau", "1e12", "--out", "a.json"], "unit: a run of 8e+12 s; "),
+        (["--tau", "1", "--unit", "cycles", "--out", "a.json"], "unit: 'cycles'; one of ns, us, µs, ms, s, min"),
+        (["--tau", "1", "--unit", ""], "--unit: ''; one of ns, us, µs, ms, s, min, h, or a word of your own such as"),
+        (["--tau", "1", "--unit", "1 ms"], "--unit: '1 ms'; "),
+        (["--tau", "1ms"], "tau[0]: a time in ms, but no unit is given for the others; "),
+        (["--tau", "1", "--unit", "ms", "--window", "1", "--feedback", "2 parsec"], "feedback: the unit 'parsec' "),
     ],
 )  # fmt: skip
 def test_wrong_input_is_one_line_and_exit_code_2(flags, told, monkeypatch, capsys, tmp_path):

@@ -18,7 +18,6 @@ from hpsim.analysis.extras import require
 from hpsim.analysis.interrupt import stopping_at_once
 from hpsim.errors import HpsimError, RunFolderError
 from hpsim.processors import available_cpus
-from hpsim.sweep.columns import schema
 from hpsim.sweep.parquet import opened_part
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def connect(run: Run, *, memory: str = MEMORY, ordered: bool = False) -> Iterato
     """
     engine = require("duckdb", "sql")
     for name, parts in run.files.items():
-        declared = schema(name, run.regimes)
+        declared = run.schema(name)
         for part in parts:
             with opened_part(part, declared):
                 pass  # DuckDB would cast what has another type

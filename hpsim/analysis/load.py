@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from hpsim.analysis.run import Run, open_run
 from hpsim.errors import RunFolderError
-from hpsim.sweep import columns as declared
 from hpsim.sweep.durable import told_plainly
 from hpsim.sweep.parquet import read_part
 
@@ -63,11 +62,11 @@ class Frames:
         import pyarrow
 
         self.run.need(table, f"load(…).{table}")
-        schema = declared.schema(table, self.run.regimes)
+        schema = self.run.schema(table)
         names = [name for name in schema.names if self.selected is None or name in self.selected]
         empty = pyarrow.schema([schema.field(name) for name in names]).empty_table()
         with told_plainly(self.run.path):
-            parts = [read_part(file, table, self.run.regimes, names) for file in self.run.files[table]]
+            parts = [read_part(file, schema, names) for file in self.run.files[table]]
         rows = pyarrow.concat_tables([empty, *parts])
         del parts
         frame: pandas.DataFrame = rows.to_pandas(split_blocks=True, self_destruct=True)

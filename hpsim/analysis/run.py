@@ -9,7 +9,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hpsim.errors import RunFolderError, SweepFileError
 from hpsim.regime import NAMES
@@ -22,6 +22,9 @@ from hpsim.sweep.totals import Totals
 
 _IDENTIFIED_BY = {"format": int, "sweep_sha256": str, "parts_total": int}  # in run.json
 _ANEW = "the same `hpsim sweep run --fresh` writes the run again"
+if TYPE_CHECKING:
+    import pyarrow
+
 ROOM = 4  # a resolved sweep spells out ranges, and d and latency of every pipeline
 
 
@@ -65,6 +68,11 @@ class Run:
         return [regime for regime in self.regimes if regime in NAMES]
 
     @property
+    def named(self) -> bool:
+        """Whether its configurations are pipelines with names."""
+        return "pipelines" in self.sweep
+
+    @property
     def unit(self) -> str | None:
         """The unit of all times; None when the sweep does not say."""
         return self.sweep.get("unit")
@@ -76,7 +84,11 @@ class Run:
 
     def columns(self, table: str) -> list[columns.Column]:
         """The columns of ``table`` in this run."""
-        return columns.columns(table, self.regimes)
+        return columns.columns(table, self.regimes, self.named)
+
+    def schema(self, table: str) -> pyarrow.Schema:
+        """The Arrow schema of ``table`` in this run."""
+        return columns.schema(table, self.regimes, self.named)
 
     def need(self, table: str, what: str) -> None:
         """Refuse when ``table``, which ``what`` is made from, is not recorded.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
+from contextlib import suppress
 
 import click
 
@@ -16,6 +17,8 @@ from hpsim.errors import HpsimError, printable
 
 class LazyGroup(click.Group):
     """A group whose commands are named by ``module:attribute`` and imported when first used.
+
+    No option of theirs that has one value may be given twice: the first value would be lost.
 
     Parameters
     ----------
@@ -37,9 +40,35 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_repeated(click.Context(command, ctx, name), rest)
+        return name, command, rest
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_line) for name, (_, help_line) in self.commands_at.items()])
+
+
+def _refuse_repeated(ctx: click.Context, args: list[str]) -> None:
+    """Refuse an option with one value that stands in ``args`` several times; flags say the same however often.
+
+    Raises
+    ------
+    HpsimError
+        Naming the first such option.
+    """
+    given: list[click.Parameter] = []
+    with suppress(click.UsageError):  # of which the command itself will tell
+        given = ctx.command.make_parser(ctx).parse_args(args=list(args))[2]
+    for option in given:
+        if isinstance(option, click.Option) and not (option.multiple or option.is_flag) and given.count(option) > 1:
+            name = option.opts[0]
+            allowed = f"once: {name} {option.make_metavar(ctx)}"
+            raise HpsimError(name, f"given {given.count(option)} times", allowed)
 
 
 @click.group(

@@ -4,147 +4,188 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Iterator
-from decimal import Decimal
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from hpsim.cli.options import WHOLE
 from hpsim.cli.pipeline_options import (
+    pipeline_options,
     pipelines_from,
-    read_count,
+    read_counts,
     read_number,
     read_regime,
-    regime_in_words,
+    read_time,
     regime_options,
 )
-from hpsim.errors import PipelineError
+from hpsim.cli.words import per_cent
+from hpsim.errors import HpsimError, PipelineError
 from hpsim.pipeline import Pipeline
 from hpsim.regime import Regime
-
-if TYPE_CHECKING:
-    from hpsim.cli.calc_table import Compared
 
 _SHARE = "a share from 0 (blocking) to 1 (fully overlapped), for example 0.8"
 _MAKESPAN = "a makespan of at least 0, for example 42.5"
 _EXAMPLE = "for example: hpsim calc --tau 1.13,2.90,2.62 --M 8"
+_PAGES = 5  # pipelines; of more only the comparison is printed
+
+Results = list[dict[str, Any]]  # of one pipeline, one for each number of micro-batches
 
 
 @click.command()
-@click.argument("file", required=False)
-@click.option("--tau", metavar="T,T,…", help="Service time of each stage, separated by commas; decimals or fractions.")
-@click.option("--d", metavar="T,…", help="Transfer time of each link, one fewer than stages.  [default: none]")
-@click.option(
-    "--latency", metavar="T,…", help="Extra travel time of each link, which occupies nobody.  [default: none]"
-)
-@click.option("--M", "M", metavar="N", default="8", show_default=True, help="Number of micro-batches.")
+@pipeline_options
+@click.option("--M", "M", metavar="N,…", default="8", show_default=True, help="Number of micro-batches, or several.")
 @click.option(
     "--rho", metavar="SHARE", default="1.0", show_default=True, help="Overlap ratio of the linear blend, 0 to 1."
 )
-@click.option("--measured", metavar="T", help="A measured makespan: adds the overlap ratio it implies.")
+@click.option("--measured", metavar="T,…", help="A measured makespan for each M: how far it is from those computed.")
 @regime_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: one object, or a list of objects for FILE.")
+@click.option(
+    "--sort",
+    type=click.Choice(("makespan", "slope", "name", "file")),
+    help="Order of the pipelines of FILE; slope is the time per micro-batch.  [default: makespan, in the comparison]",
+)
+@click.option("--top", type=WHOLE, metavar="N", help="Only the first N pipelines of FILE in that order.")
+@click.option("--full", is_flag=True, help=f"A page for each pipeline of FILE, even of more than {_PAGES}.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: an object; for FILE or several M a list of them.")
 def calc(
     file: str | None,
+    entry: str | None,
     tau: str | None,
     d: str | None,
     latency: str | None,
+    unit: str | None,
     M: str,
     rho: str,
     measured: str | None,
+    sort: str | None,
+    top: int | None,
+    full: bool,
     as_json: bool,
     **knobs: str | None,
 ) -> None:
     """Makespans, bias, bottleneck and slack of one pipeline, or of each pipeline in FILE.
 
     FILE is a pipelines file in YAML, or the bare name of one that ships with hpsim, such as hand_crafted. Times share
-    one unit; numbers are read exactly: 0.1 and 1/10 are the same. Any of --regime, --overlap, --buffers, --channels,
-    --window and --feedback makes a regime, and adds its makespan, its bottleneck, and what to improve first. Several
-    pipelines are compared at the end.
+    one unit, --unit or FILE's: a bare number is in it, and 12ms is converted. Numbers are read exactly: 0.1 and 1/10
+    are the same. Any of --regime, --overlap, --buffers, --channels, --window and --feedback makes a regime, and adds
+    its makespan, its bottleneck, and what to improve first; then `busy` is of that regime, otherwise of async. Several
+    pipelines are compared at the end, of more than 5 nothing else is printed.
     """
-    entries = pipelines_from("calc", _EXAMPLE, file, tau, d, latency)
-    count, share = read_count("M", M), read_number("rho", rho, _SHARE)
-    makespan = None if measured is None else read_number("measured", measured, _MAKESPAN)
-    regime = read_regime(**knobs) if any(text is not None for text in knobs.values()) else None
+    entries = pipelines_from("calc", _EXAMPLE, file, entry, tau, d, latency, unit)
+    in_unit = entries[0][0]["unit"]
+    counts, share = read_counts("M", M), read_number("rho", rho, _SHARE)
+    makespans = _read_measured(measured, len(counts), in_unit)
+    _check_order(file, sort, top)
+    regime = read_regime(**knobs, unit=in_unit) if any(text is not None for text in knobs.values()) else None
     for about, pipeline in entries:
-        pipeline.free(count)  # whether the makespan fits float64: no page is printed before all are known to be right
-        if regime is not None:
-            from hpsim.cli.calc_regime import check_fit
+        for count in counts:
+            pipeline.free(count)  # whether it fits float64: no page is printed before all are known to be right
+            if regime is not None:
+                from hpsim.cli.calc_regime import check_fit
 
-            check_fit(pipeline, regime, count, about.get("name"))
-    results = _results(entries, count, share, makespan, regime)
+                check_fit(pipeline, regime, count, about.get("name"))
+    results = (_results(about, pipeline, counts, share, makespans, regime) for about, pipeline in entries)
+    chosen: Iterable[Results] = results
+    if sort is not None or top is not None:
+        chosen = _in_order(results, sort or "makespan")[:top]
     if as_json:
-        _print_json(results, as_list=file is not None)
-    else:
-        _print_pages(results, share, regime)
+        _print_json(chosen, as_list=(file is not None and entry is None) or len(counts) > 1)
+        return
+    from hpsim.cli.calc_table import Comparison
+
+    comparison = Comparison(regime, counts, in_unit, len(entries))
+    with_pages = full or len(entries) <= _PAGES
+    for number, told in enumerate(chosen):
+        if with_pages:
+            _print_page(told, share, regime, first=number == 0)
+        if len(entries) > 1:
+            comparison.add(told)
+    if len(entries) > 1:
+        click.echo(comparison.text(sort, with_pages))
 
 
-def _print_pages(results: Iterable[dict[str, Any]], rho: Fraction, regime: Regime | None) -> None:
-    """A page for each pipeline, with the section of its regime, and a comparison where there are several."""
-    from hpsim.cli.calc_table import compared, comparison, report
+def _read_measured(text: str | None, count: int, unit: str | None) -> list[Fraction]:
+    """A makespan for each of ``count`` numbers of micro-batches, or nothing."""
+    if text is None:
+        return []
+    fields = text.split(",")
+    if len(fields) != count:
+        found = f"{len(fields)} value{'' if len(fields) == 1 else 's'} for {count} of M"
+        raise PipelineError("measured", found, "one for each M, separated by commas")
+    places = ["measured"] if count == 1 else [f"measured[{k}]" for k in range(count)]
+    values = [read_time(place, field, _MAKESPAN, unit) for place, field in zip(places, fields, strict=True)]
+    for place, value in zip(places, values, strict=True):
+        if value < 0:
+            raise PipelineError(place, f"{value} is negative", _MAKESPAN)
+    return values
 
-    rows: list[Compared] = []
-    for result in results:
-        click.echo(f"\n{report(result, rho)}" if rows else report(result, rho))
-        if regime is not None:
-            from hpsim.cli.calc_regime_table import section
 
-            click.echo(f"\n{section(regime, result['regime'])}")
-        if "name" in result:
-            rows.append(compared(result))
-    if len(rows) > 1:
-        click.echo(f"\n{comparison(rows, _heading(result, regime))}")
+def _check_order(file: str | None, sort: str | None, top: int | None) -> None:
+    for name, value in (("--sort", sort), ("--top", top)):
+        if value is not None and file is None:
+            raise HpsimError(name, f"{name} without FILE", "a pipelines file, whose pipelines are compared")
+    if top is not None and top < 1:
+        raise HpsimError("--top", str(top), "a whole number of pipelines, at least 1")
 
 
-def _heading(result: dict[str, Any], regime: Regime | None) -> str:
-    """What the rows of the comparison have in common with ``result``."""
-    where = "" if regime is None else f" in the regime {regime_in_words(regime)}"
-    unit = f", times in {result['unit']}" if result["unit"] else ""
-    return f"compared{where}: {result['M']:,} micro-batch{'' if result['M'] == 1 else 'es'}{unit}"
+def _in_order(results: Iterable[Results], sort: str) -> list[Results]:
+    from hpsim.cli.calc_table import order
+
+    return sorted(results, key=lambda told: order(told, sort))
+
+
+def _print_page(told: Results, rho: Fraction, regime: Regime | None, first: bool) -> None:
+    """The page of a pipeline, with the section of its regime."""
+    from hpsim.cli.calc_table import report
+
+    click.echo(report(told, rho) if first else f"\n{report(told, rho)}")
+    if regime is not None:
+        from hpsim.cli.calc_regime_table import section
+
+        click.echo(f"\n{section(regime, told)}")
 
 
 def _results(
-    entries: Iterable[tuple[dict[str, Any], Pipeline]],
-    M: int,
+    about: dict[str, Any],
+    pipeline: Pipeline,
+    counts: Sequence[int],
     rho: Fraction,
-    measured: Fraction | None,
+    measured: Sequence[Fraction],
     regime: Regime | None,
-) -> Iterator[dict[str, Any]]:
-    """One result at a time: a file may hold many pipelines, and each is printed when it is ready."""
-    for about, pipeline in entries:
-        compared = {} if measured is None else _compare(pipeline, M, measured)
-        yield about | pipeline.analyze(M, rho) | compared | _in_regime(pipeline, regime, M)
+) -> Results:
+    """Everything about one pipeline; a file may hold many, and each is printed when it is ready."""
+    results = [about | pipeline.analyze(M, rho) for M in counts]
+    for result, makespan in zip(results, measured, strict=False):
+        result |= _compare(pipeline, result["M"], makespan)
+    if regime is not None:
+        from hpsim.cli.calc_regime import in_regime
+
+        told = in_regime(pipeline, regime, counts, measured, about["unit"])
+        results = [result | {"regime": found} for result, found in zip(results, told, strict=True)]
+    return results
 
 
-def _in_regime(pipeline: Pipeline, regime: Regime | None, M: int) -> dict[str, Any]:
-    if regime is None:
-        return {}
-    from hpsim.cli.calc_regime import in_regime
-
-    return {"regime": in_regime(pipeline, regime, M)}
-
-
-def _print_json(results: Iterable[dict[str, Any]], as_list: bool) -> None:
+def _print_json(chosen: Iterable[Results], as_list: bool) -> None:
     before = "[\n" if as_list else ""
-    for result in results:
-        text = json.dumps(_plain(result), indent=2)
-        click.echo(before + (textwrap.indent(text, "  ") if as_list else text), nl=False)
-        before = ",\n"
+    for told in chosen:
+        for result in told:
+            text = json.dumps(_plain(result), indent=2)
+            click.echo(before + (textwrap.indent(text, "  ") if as_list else text), nl=False)
+            before = ",\n"
     click.echo("\n]" if as_list else "")
 
 
 def _compare(pipeline: Pipeline, M: int, measured: Fraction) -> dict[str, Any]:
     """The overlap ratio that a measured makespan implies, or why there is none; decided exactly."""
-    if measured < 0:
-        raise PipelineError("measured", f"{measured} is negative", _MAKESPAN)
     notes, rho = [], None
     for side, bound, outside in (
         ("below T_async", pipeline.async_(M), measured < pipeline.async_(M)),
         ("above T_block", pipeline.blocking(M), measured > pipeline.blocking(M)),
     ):
         if outside:
-            notes.append(f"outside the model by {_per_cent(abs(measured / Fraction(bound) - 1))} % ({side})")
+            notes.append(f"outside the model by {per_cent(abs(measured / Fraction(bound) - 1))} % ({side})")
     try:
         rho = pipeline.overlap_ratio(measured, M)
     except PipelineError as fault:
@@ -158,15 +199,13 @@ _UNDEFINED = {
 }
 
 
-def _per_cent(share: Fraction) -> str:
-    """Three digits, by way of decimals because the ratio of two float64 numbers may lie outside float64."""
-    return f"{Decimal((100 * share).numerator) / Decimal((100 * share).denominator):.3g}"
-
-
 def _plain(value: Any) -> Any:
-    """What JSON knows: Fractions become floats, as the reference tool prints them."""
+    """What JSON knows: Fractions become floats, as the reference tool prints them, and None beyond float64."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
-    return float(value) if isinstance(value, Fraction) else value
+    try:
+        return float(value) if isinstance(value, Fraction) else value
+    except OverflowError:  # how far a measured makespan is off
+        return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields
+from fractions import Fraction
 from typing import Any
 
 from hpsim.errors import PipelineError, RegimeError
@@ -36,20 +38,32 @@ def check_fit(pipeline: Pipeline, regime: Regime, M: int, name: str | None) -> N
         raise PipelineError("M", f"{in_short(M)}, a makespan beyond float64", "fewer micro-batches") from None
 
 
-def in_regime(pipeline: Pipeline, regime: Regime, M: int) -> dict[str, Any]:
-    """Makespan, throughput, bottlenecks and improvements, in exact numbers; None for what is unlimited."""
+def in_regime(
+    pipeline: Pipeline, regime: Regime, counts: Sequence[int], measured: Sequence[Fraction], unit: str | None
+) -> list[dict[str, Any]]:
+    """For each number of micro-batches: makespan, utilization, throughput, bottlenecks and improvements.
+
+    All numbers are exact, and None is what is unlimited. ``measured`` holds a makespan for each count, or nothing.
+    ``unit`` is for the words.
+    """
     found = throughput(pipeline, regime)
-    return {
-        **{knob.name: _listed(getattr(regime, knob.name)) for knob in fields(regime)},
-        "T": makespan(pipeline, M, regime),
+    always = {
         "slope": found.slope,
         "throughput": found.rate,
-        "critical": str(found.critical),
+        "critical": found.critical.words(unit),
         "cycle": [str(arc.source) for arc in found.cycle],
         "bottlenecks": [term.name for term in found.bottlenecks],
-        "terms": [{"name": term.name, "slope": term.slope, "words": str(term)} for term in found.terms],
+        "terms": [{"name": term.name, "slope": term.slope, "words": term.words(unit)} for term in found.terms],
         "improvements": [asdict(change) for change in found.improvements],
     }
+    knobs = {knob.name: _listed(getattr(regime, knob.name)) for knob in fields(regime)}
+    told = []
+    for k, M in enumerate(counts):
+        T = makespan(pipeline, M, regime)
+        utilization = [M * exact(time) / T for time in pipeline.tau]
+        compared = {"measured_off_by": measured[k] / T - 1} if measured else {}
+        told.append({**knobs, "T": T, "utilization": utilization, **compared, **always})
+    return told
 
 
 def _listed(knob: Any) -> Any:

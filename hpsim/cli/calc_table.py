@@ -8,139 +8,291 @@ from fractions import Fraction
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from hpsim.cli.page import page_console, page_text
-from hpsim.cli.pipeline_options import printable
+from hpsim.cli.pipeline_options import printable, regime_in_words
+from hpsim.cli.words import microbatches
 from hpsim.exact import Number
+from hpsim.regime import Regime
+from hpsim.units import per_second
 
 _PIPED_WIDTH = 200  # a pipe has no width; nothing here should wrap
 _LISTED = 5  # names in a sentence
+_WORDS = 16  # characters that a column of text has at least, where it needs them
+_MEANING = 24  # characters of the formula behind a number
+_BETWEEN, _EDGES = 3, 4  # characters between columns of a table, and beside it, as rich counts them
+
+Results = Sequence[dict[str, Any]]  # of one pipeline, one for each number of micro-batches
+Column = tuple[str, Sequence[str]]  # its name, which may have several lines, and a cell for each row
 
 
-def report(result: dict[str, Any], rho: Fraction) -> str:
-    """The page of one pipeline as text, with colours only on a terminal; ``result`` is that of ``Pipeline.analyze``."""
-    console = page_console(_PIPED_WIDTH)
+def report(told: Results, rho: Fraction) -> str:
+    """The page of one pipeline as text, with colours only on a terminal; a result is that of ``Pipeline.analyze``."""
+    console, result = page_console(_PIPED_WIDTH), told[0]
     with console.capture() as capture:
-        console.print(Text(_title(result), style="bold"))
+        console.print(Text(_title(told), style="bold"))
         if result.get("note"):
             console.print(Text(printable(result["note"])))
-        for part in (_makespans(result, rho), *_facts(result), _stages(result)):
-            console.print(part)
+        print_table(console, list(_makespans(told, rho)), left=("regime",))
+        _print_differences(console, told)
+        console.print(_facts(told))
+        print_table(console, list(_stages(told)), left=("name", "remark"))
     return page_text(capture)
 
 
-Compared = tuple[str, dict[str, tuple[Number, Number, str]]]
-"""A pipeline's name; regime → makespan, time per micro-batch, and what decides it."""
+def print_table(console: Console, columns: Sequence[Column], left: Sequence[str]) -> None:
+    """Print the columns as one table; or, where the console is too narrow, as several, each with the first column.
+
+    No number is cut or broken. Columns named in ``left`` hold words, which may be.
+    """
+    first = columns[0]
+    for part in _blocks(columns[1:], left, console.width - _EDGES - _least_width(first, left)):
+        block = [first, *part]
+        table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+        for name, cells in block:
+            width = None if name in left else _widest((name, *cells))
+            table.add_column(name, justify="left" if width is None else "right", min_width=width, overflow="fold")
+        for row in zip(*(cells for _, cells in block), strict=True):
+            table.add_row(*row)
+        needed = _EDGES + sum(_least_width(column, left) + _BETWEEN for column in block) - _BETWEEN
+        console.print(table, crop=False, width=max(console.width, needed))
 
 
-def compared(result: dict[str, Any]) -> Compared:
-    """What the comparison keeps of ``result``: its regime, or async and blocking where it has none."""
-    if "regime" in result:
-        told = result["regime"]
-        return result["name"], {"": (told["T"], told["slope"], told["critical"])}
-    return result["name"], {
-        "async": (result["T_async"], result["tau_max"], _stage_list(result["bottleneck_async"])),
-        "blocking": (result["T_block"], result["sigma_max"], _stage_list(result["bottleneck_blocking"])),
-    }
+def _blocks(columns: Sequence[Column], left: Sequence[str], room: int) -> Iterator[list[Column]]:
+    """The columns in turn, at least one and as many at once as there is room for."""
+    block: list[Column] = []
+    used = 0
+    for column in columns:
+        width = _BETWEEN + _least_width(column, left)
+        if block and used + width > room:
+            yield block
+            block, used = [], 0
+        block.append(column)
+        used += width
+    yield block
 
 
-def comparison(rows: Sequence[Compared], heading: str) -> str:
-    """A table of one row for each pipeline of a file, as text, with colours only on a terminal."""
-    columns: list[tuple[str, Iterable[str]]] = [("pipeline", [printable(name) for name, _ in rows])]
-    for regime in rows[0][1]:
-        makespans, slopes, deciding = zip(*(told[regime] for _, told in rows), strict=True)
-        columns.append((f"{regime}\nmakespan".lstrip(), aligned(makespans)))
-        columns.append(("per\nmicro-batch", aligned(slopes)))
-        columns.append(("decided by", deciding))
-    table = _table(*(name for name, _ in columns), left=("pipeline", "decided by"))
-    for row in zip(*(cells for _, cells in columns), strict=True):
-        table.add_row(*row)
-    console = page_console(_PIPED_WIDTH)
-    with console.capture() as capture:
-        console.print(Text(printable(heading), style="bold"))
-        console.print(table)
-    text = page_text(capture)
-    return text.replace("→", "->") if console.options.ascii_only else text
+def _least_width(column: Column, left: Sequence[str]) -> int:
+    name, cells = column
+    return min(_widest((name, *cells)), _WORDS) if name in left else _widest((name, *cells))
 
 
-def _title(result: dict[str, Any]) -> str:
-    size = f"{_counted(result['S'], 'stage')}, {_counted(result['M'], 'micro-batch', 'micro-batches')}"
-    if "name" not in result:
-        return size
-    unit = f", times in {printable(result['unit'])}" if result["unit"] else ""
-    return f"{printable(result['name'])}: {size}{unit}"
+def _widest(texts: Iterable[str]) -> int:
+    return max(cell_len(line) for text in texts for line in text.split("\n"))
 
 
-def _makespans(result: dict[str, Any], rho: Fraction) -> Table:
+def order(told: Results, key: str) -> Any:
+    """What the pipelines of a file are sorted by, of the last number of micro-batches: the regime asked for, or async.
+
+    Makespan first, or ``slope``, the time per micro-batch; or the ``name``; ``file`` leaves the order as it is.
+    """
+    result = told[-1]
+    regime = result.get("regime", {"T": result["T_async"], "slope": result["tau_max"]})
+    keys = {"makespan": (regime["T"], regime["slope"]), "slope": (regime["slope"], regime["T"])}
+    return keys.get(key) or (result["name"] if key == "name" else 0)
+
+
+class Comparison:
+    """A table of one row for each pipeline of a file.
+
+    Parameters
+    ----------
+    regime : Regime or None
+        The one asked for; without one, async and blocking are compared.
+    counts : sequence of int
+        Numbers of micro-batches.
+    unit : str or None
+        Of all times.
+    pipelines : int
+        How many the file has.
+    """
+
+    def __init__(self, regime: Regime | None, counts: Sequence[int], unit: str | None, pipelines: int) -> None:
+        self.regime, self.counts, self.unit, self.pipelines = regime, counts, unit, pipelines
+        self.rows: list[tuple[tuple[Any, Any, str], str, list[tuple[list[Number], Number, str]]]] = []
+
+    def add(self, told: Results) -> None:
+        """Keep of a pipeline what its row says: by regime makespans, time per micro-batch, and what decides it."""
+        result = told[0]
+        if "regime" in result:
+            own = result["regime"]
+            parts = [([found["regime"]["T"] for found in told], own["slope"], own["critical"])]
+        else:
+            deciding = _stage_list(result["bottleneck_async"]), _stage_list(result["bottleneck_blocking"])
+            parts = [
+                ([found["T_async"] for found in told], result["tau_max"], deciding[0]),
+                ([found["T_block"] for found in told], result["sigma_max"], deciding[1]),
+            ]
+        self.rows.append((order(told, "makespan"), result["name"], parts))
+
+    def text(self, sort: str | None, with_pages: bool) -> str:
+        """The table as text, with colours only on a terminal; sorted by makespan unless it came in the order asked for.
+
+        ``with_pages``: the page of each pipeline stands above.
+        """
+        rows = self.rows if sort is not None else sorted(self.rows, key=lambda row: row[0])
+        console = page_console(_PIPED_WIDTH)
+        with console.capture() as capture:
+            if with_pages:
+                console.print()
+            console.print(Text(printable(self._heading()), style="bold"))
+            print_table(console, list(self._columns(rows)), left=("pipeline", "decided by"))
+            if not with_pages:
+                console.print(Text("the page of each: --full; of one: --pipeline NAME"))
+        text = page_text(capture)
+        return text.replace("→", "->") if console.options.ascii_only else text
+
+    def _heading(self) -> str:
+        """What the rows have in common."""
+        where = "" if self.regime is None else f" in the regime {regime_in_words(self.regime, self.unit)}"
+        unit = f", times in {self.unit}" if self.unit else ""
+        first = len(self.rows) < self.pipelines
+        part = f", the first {len(self.rows):,} of {self.pipelines:,} pipelines" if first else ""
+        return f"compared{where}: {microbatches(self.counts)}{unit}{part}"
+
+    def _columns(self, rows: Sequence[tuple[Any, str, list[tuple[list[Number], Number, str]]]]) -> Iterator[Column]:
+        yield "pipeline", [printable(name) for _, name, _ in rows]
+        for k, regime in enumerate(["async", "blocking"] if self.regime is None else [""]):
+            for m, M in enumerate(self.counts):
+                name = header(f"{regime}\nmakespan".lstrip(), self.unit, M if len(self.counts) > 1 else None)
+                yield name, aligned([parts[k][0][m] for _, _, parts in rows])
+            yield header("per\nmicro-batch", self.unit), aligned([parts[k][1] for _, _, parts in rows])
+            yield "decided by", [parts[k][2] for _, _, parts in rows]
+
+
+def header(name: str, unit: str | None, M: int | None = None) -> str:
+    """The name of a column; below it the number of micro-batches, where there are columns of several, and the unit."""
+    return name + (f"\nM = {M:,}" if M is not None else "") + (f"\n[{printable(unit)}]" if unit else "")
+
+
+def rates(slopes: Sequence[Number], unit: str | None) -> tuple[list[str], str]:
+    """Throughputs as text, and their unit: per second where ``unit`` can be converted."""
+    factor, of = per_second(unit)
+    return aligned([factor / Fraction(slope) for slope in slopes]), of
+
+
+def _title(told: Results) -> str:
+    result = told[0]
+    size = f"{_counted(result['S'], 'stage')}, {microbatches([found['M'] for found in told])}"
+    name = f"{printable(result['name'])}: " if "name" in result else ""
+    return f"{name}{size}" + (f", times in {printable(result['unit'])}" if result["unit"] else "")
+
+
+def _each(told: Results) -> Iterator[tuple[dict[str, Any], int | None]]:
+    """Each result, with its number of micro-batches where there are several."""
+    for result in told:
+        yield result, result["M"] if len(told) > 1 else None
+
+
+def _makespans(told: Results, rho: Fraction) -> Iterator[Column]:
+    result, unit = told[0], told[0]["unit"]
     rows = [
-        ("free (Theorem 1)", result["T_free"], result["tau_max"]),
-        ("async (Theorem 2)", result["T_async"], result["tau_max"]),
-        ("blocking (Theorem 3)", result["T_block"], result["sigma_max"]),
-        ("GPipe formula", result["T_gpipe"], result["tau_max"]),
+        ("free (Theorem 1)", "T_free", result["tau_max"]),
+        ("async (Theorem 2)", "T_async", result["tau_max"]),
+        ("blocking (Theorem 3)", "T_block", result["sigma_max"]),
+        ("GPipe formula", "T_gpipe", result["tau_max"]),
     ]
     if rho != 1:
-        rows.insert(2, (f"blend, rho = {rho}", result["T_linear_blend"], result["effective_slope"]))
-    table = _table("regime", "makespan", "per\nmicro-batch", "throughput", "GPipe off by")
-    names, makespans, slopes = zip(*rows, strict=True)
-    errors = [f"{100 * float(Fraction(result['T_gpipe']) / Fraction(T) - 1):+z.1f} %" for T in makespans[:-1]]
-    columns = (aligned(makespans), aligned(slopes), aligned([1 / Fraction(slope) for slope in slopes]), [*errors, ""])
-    for row in zip(names, *columns, strict=True):
-        table.add_row(*row)
-    return table
+        rows.insert(2, (f"blend, rho = {rho}", "T_linear_blend", result["effective_slope"]))
+    names, keys, slopes = zip(*rows, strict=True)
+    yield "regime", names
+    for found, M in _each(told):
+        yield header("makespan", unit, M), aligned([found[key] for key in keys])
+    yield header("per\nmicro-batch", unit), aligned(slopes)
+    throughputs, of = rates(slopes, unit)
+    yield header("throughput", of), throughputs
+    for found, M in _each(told):
+        errors = [Fraction(found["T_gpipe"]) / Fraction(found[key]) - 1 for key in keys[:-1]]
+        yield header("GPipe off by", None, M), [*(f"{100 * float(error):+z.1f} %" for error in errors), ""]
 
 
-def _facts(result: dict[str, Any]) -> Iterator[Table | Text]:
-    """What the makespans differ by, and what decides them."""
-    bias = result["homogeneity_bias"]
-    numbers = [
-        ("homogeneity bias", "sum(tau_max - tau)", bias),
-        ("  less transfers", "sum(d)", sum(result["d"])),
-        ("full bias", "T_gpipe - T_async", result["full_bias"]),
-        ("overlap gap", "T_block - T_async", result["overlap_gap"]),
-        ("crossover", "M* = 1 + fill/tau_max", result["crossover_batches"]),
-        ("Graham bound", "W/S + (1-1/S) CP", result["graham_lower_bound"]),
+def _print_differences(console: Console, told: Results) -> None:
+    """What the makespans differ by: a line each, a column for each number of micro-batches."""
+    result, unit = told[0], printable(told[0]["unit"] or "")
+    rows = [
+        ("homogeneity bias", "sum(tau_max - tau)", lambda found: found["homogeneity_bias"]),
+        ("  less transfers", "sum(d)", lambda found: sum(found["d"])),
+        ("full bias", "T_gpipe - T_async", lambda found: found["full_bias"]),
+        ("overlap gap", "T_block - T_async", lambda found: found["overlap_gap"]),
+        ("crossover", "M* = 1 + fill/tau_max", lambda found: found["crossover_batches"]),
+        ("Graham bound", "W/S + (1-1/S) CP", lambda found: found["graham_lower_bound"]),
     ]
     if any(result["latency"]):
-        numbers.insert(2, ("  less latency", "sum(latency)", sum(result["latency"])))
-    table = Table.grid(padding=(0, 2))
-    for justify in ("left", "left", "right"):
-        table.add_column(justify=justify)
-    values = aligned([value for _, _, value in numbers])
-    for (name, meaning, _), value in zip(numbers, values, strict=True):
-        table.add_row(name, meaning, value)
-    table.add_row("GPipe bubble ratio", "(S-1)/(S+M-1)", f"{100 * result['gpipe_bubble_ratio']:.1f} %")
+        rows.insert(2, ("  less latency", "sum(latency)", lambda found: sum(found["latency"])))
+    names, meanings, values = zip(*rows, strict=True)
+    columns = [
+        ("" if M is None else f"M = {M:,}", [*aligned([value(found) for value in values]), _bubble(found)])
+        for found, M in _each(told)
+    ]
+    units = [*("" if name == "crossover" else unit for name in names), ""]
+    for block in _blocks(columns, (), console.width - _widest(names) - _MEANING):
+        table = Table(box=None, show_header=len(told) > 1, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+        table.add_column("")
+        table.add_column("")
+        for name, cells in block:
+            table.add_column(name, justify="right", no_wrap=True, min_width=_widest((name, *cells)))
+        table.add_column("")
+        labels = ((*names, "GPipe bubble ratio"), (*meanings, "(S-1)/(S+M-1)"))
+        for row in zip(*labels, *(cells for _, cells in block), units, strict=True):
+            table.add_row(*row)
+        console.print(table)
+    console.print()
+
+
+def _bubble(found: dict[str, Any]) -> str:
+    return f"{100 * found['gpipe_bubble_ratio']:.1f} %"
+
+
+def _facts(told: Results) -> Table:
+    """What decides the makespans, and how they compare with a measured one where no regime is asked for."""
+    facts, result = fact_table(), told[0]
+    facts.add_row("phase transition", _phase(result))
+    facts.add_row("bottleneck", _bottlenecks(result))
+    for found, M in _each(told):
+        if "T_measured" in found and "regime" not in found:
+            of = f" {printable(found['unit'])}" if found["unit"] else ""
+            name = "measured" if M is None else f"measured, M = {M:,}"
+            facts.add_row(name, f"{aligned([found['T_measured']])[0]}{of}: {implied_overlap(found)}")
+    return facts
+
+
+def fact_table() -> Table:
+    """A table of names and what is to be said of them, without lines, numbers unbroken."""
     facts = Table.grid(padding=(0, 2))
     facts.add_column()
     facts.add_column(overflow="fold")
-    facts.add_row("phase transition", _phase(result))
-    facts.add_row("bottleneck", _bottlenecks(result))
-    if "T_measured" in result:
-        rho = result["rho_note"] or f"rho = {aligned([result['rho']])[0]}"
-        facts.add_row("measured", f"{aligned([result['T_measured']])[0]}: {rho}")
-    yield from (table, Text(), facts)
+    return facts
 
 
-def _stages(result: dict[str, Any]) -> Table:
+def implied_overlap(result: dict[str, Any]) -> str:
+    """What the paper's two regimes say of the measured makespan."""
+    return result["rho_note"] or f"rho = {aligned([result['rho']])[0]}"
+
+
+def _stages(told: Results) -> Iterator[Column]:
     """One row for each stage and the link that leaves it; columns that say nothing are left out."""
+    result, unit = told[0], told[0]["unit"]
     stages = result["S"]
-    columns: list[tuple[str, Iterable[str]]] = [("stage", map(str, range(stages)))]
+    yield "stage", [str(s) for s in range(stages)]
     if result.get("stages"):
-        columns.append(("name", [printable(name) for name in result["stages"]]))
-    columns.append(("tau", aligned(result["tau"])))
-    columns.append(("busy", [f"{100 * float(share):.1f} %" for share in result["utilization"]]))
+        yield "name", [printable(name) for name in result["stages"]]
+    yield header("tau", unit), aligned(result["tau"])
+    for found, M in _each(told):
+        where, shares = "in regime", found.get("regime", {}).get("utilization")
+        if shares is None:
+            where, shares = "async", found["utilization"]
+        yield header(f"busy\n{where}", None, M), [f"{100 * float(share):.1f} %" for share in shares]
     if stages > 1:
-        columns.append(("d", [*aligned(result["d"]), ""]))
+        yield header("d", unit), [*aligned(result["d"]), ""]
         if any(result["latency"]):
-            columns.append(("latency", [*aligned(result["latency"]), ""]))
-        columns.append(("slack", [*aligned(result["link_slack"]), ""]))
-        columns.append(("slack - d", [*aligned(result["link_headroom"]), ""]))
-    columns.append(("remark", [_remark(result, s) for s in range(stages)]))
-    table = _table(*(name for name, _ in columns), left=("name", "remark"))
-    for row in zip(*(cells for _, cells in columns), strict=True):
-        table.add_row(*row)
-    return table
+            yield header("latency", unit), [*aligned(result["latency"]), ""]
+        yield header("slack", unit), [*aligned(result["link_slack"]), ""]
+        yield header("slack - d", unit), [*aligned(result["link_headroom"]), ""]
+    yield "remark", [_remark(result, s) for s in range(stages)]
 
 
 def _phase(result: dict[str, Any]) -> str:
@@ -178,14 +330,6 @@ def _remark(result: dict[str, Any], s: int) -> str:
     if s < result["S"] - 1 and result["link_headroom"][s] < 0:
         remarks.append("d exceeds slack")
     return "; ".join(remarks)
-
-
-def _table(*names: str, left: Sequence[str] = ("regime",)) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for name in names:
-        text = name in left
-        table.add_column(name, justify="left" if text else "right", no_wrap=not text, overflow="fold")
-    return table
 
 
 def aligned(values: Iterable[Number]) -> list[str]:

@@ -21,6 +21,18 @@ class WholeNumber(click.types.IntParamType):
         return number
 
 
+class Renamed(click.Option):
+    """An option whose other names are old ones: they work, and the help shows the first alone."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        names = self.opts
+        self.opts = names[:1]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = names
+
+
 WHOLE = WholeNumber()
 workers_option = click.option(
     "--workers", type=WHOLE, metavar="N", help="Threads [default: the CPUs this process may use]."

@@ -14,6 +14,8 @@ from hpsim.errors import HpsimError, PipelineError, RegimeError
 from hpsim.exact import exact
 from hpsim.pipeline import Pipeline
 from hpsim.regime import BLOCKING, FREE, RENDEZVOUS, Regime, named
+from hpsim.units import SECONDS, time_in
+from hpsim.vectors import in_short
 
 MOST_STAGES = 1024  # as in files
 COUNT = "a whole number of micro-batches, at least 1, for example 8"
@@ -26,6 +28,9 @@ _WINDOW = "a whole number of micro-batches from 1, - for unlimited, or leave the
 _FEEDBACK = "a time of at least 0, for example 0.5"
 _UNLIMITED = ("-", "none")
 _VALUES = 8  # of a list, in words
+_NAMES = 10  # in a message
+_UNIT = f"one of {', '.join(SECONDS)}, or a word of your own such as cycles"
+_LONGEST_UNIT = 40
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,6 +42,25 @@ _REGIME = (
     click.option("--window", metavar="N", help="Micro-batches in flight at most.  [default: no limit]"),
     click.option("--feedback", metavar="T", help="With --window: time from the last stage back to the first."),
 )
+
+
+_PIPELINE = (
+    click.argument("file", required=False),
+    click.option("--pipeline", "entry", metavar="NAME", help="One pipeline of FILE, by its name."),
+    click.option("--tau", metavar="T,T,…", help="Service time of each stage, separated by commas; 1.13, 1/3 or 12ms."),
+    click.option("--d", metavar="T,…", help="Transfer time of each link, one fewer than stages.  [default: none]"),
+    click.option(
+        "--latency", metavar="T,…", help="Extra travel time of each link, which occupies nobody.  [default: none]"
+    ),
+    click.option("--unit", metavar="UNIT", help="Unit of all times, such as ms.  [default: FILE's, or none]"),
+)
+
+
+def pipeline_options(command: Command) -> Command:
+    """Give a command the argument FILE and ``--pipeline --tau --d --latency --unit``; see :func:`pipelines_from`."""
+    for option in reversed(_PIPELINE):
+        command = option(command)
+    return command
 
 
 def regime_options(command: Command) -> Command:
@@ -53,8 +77,11 @@ def read_regime(
     channels: str | None,
     window: str | None,
     feedback: str | None,
+    unit: str | None = None,
 ) -> Regime:
     """The regime of this name, or async, with the knobs that are given. Lists are separated by commas.
+
+    ``unit`` is that of the pipeline's times.
 
     Whether the lists are as long as the pipeline is shows when they meet it (:func:`hpsim.event_graph.event_graph`).
 
@@ -71,7 +98,7 @@ def read_regime(
     if base == RENDEZVOUS:
         buffers = "0"
     limit = None if window is None else _limit("window", window, _WINDOW, 1)
-    back = 0 if feedback is None else read_number("feedback", feedback, _FEEDBACK, RegimeError)
+    back = 0 if feedback is None else read_time("feedback", feedback, _FEEDBACK, unit, RegimeError)
     if back > 0 and limit is None:
         raise RegimeError("feedback", f"{feedback} without a window", "a window too, for example --window 4")
     return Regime(
@@ -96,7 +123,7 @@ def _base(name: str | None, overlap: str | None) -> Regime:
     return base
 
 
-def regime_in_words(regime: Regime) -> str:
+def regime_in_words(regime: Regime, unit: str | None = None) -> str:
     """The regime's name, with the knobs that are not those of the name."""
     if regime == RENDEZVOUS:
         return "rendezvous"
@@ -109,7 +136,9 @@ def regime_in_words(regime: Regime) -> str:
     for name, knob in (("input places", "buffers"), ("channels", "channels"), ("a window of", "window")):
         value = getattr(regime, knob)
         words += [] if value is None else [f"{name} {_plainly(value)}"]
-    return ", ".join(words + ([f"feedback {_plainly(regime.feedback)}"] if regime.feedback else []))
+    if regime.feedback:
+        words.append(f"feedback {_plainly(regime.feedback)}" + (f" {unit}" if unit else ""))
+    return ", ".join(words)
 
 
 def _plainly(value: Any) -> str:
@@ -121,47 +150,98 @@ def _plainly(value: Any) -> str:
 
 
 def pipelines_from(
-    command: str, example: str, file: str | None, tau: str | None, d: str | None, latency: str | None
+    command: str,
+    example: str,
+    file: str | None,
+    entry: str | None,
+    tau: str | None,
+    d: str | None,
+    latency: str | None,
+    unit: str | None,
 ) -> list[tuple[dict[str, Any], Pipeline]]:
-    """The pipelines of FILE, each with its ``name``, ``unit``, ``stages`` and ``note``, or the one of flags, with none.
+    """The pipelines of FILE, each with its ``name``, ``unit``, ``stages`` and ``note``, or that of flags with ``unit``.
+
+    Of FILE only the one called ``entry``, if that is given. Bare numbers of flags are in ``unit``; so are those of
+    FILE, unless it has a unit of its own: then its times are converted.
 
     Raises
     ------
     PipelineError, SweepFileError
         When there is neither, or both, or the first mistake in them; ``command`` and ``example`` are for the message.
     """
+    word = _read_unit(unit)
     if file is not None:
         if any(times is not None for times in (tau, d, latency)):
             raise PipelineError(command, "both FILE and times", f"FILE alone, or --tau, --d and --latency; {example}")
-        return _from_file(file)
+        entries = _from_file(file, word)
+        return entries if entry is None else [_called(entries, entry)]
+    if entry is not None:
+        raise PipelineError("--pipeline", "--pipeline without FILE", "a pipelines file, or times alone")
     if tau is None:
         raise PipelineError(command, "neither FILE nor --tau", example)
-    return [({}, Pipeline(read_times("tau", tau) or [], read_times("d", d), read_times("latency", latency)))]
+    stages = read_times("tau", tau, word) or []
+    return [({"unit": word}, Pipeline(stages, read_times("d", d, word), read_times("latency", latency, word)))]
 
 
-def _from_file(file: str) -> list[tuple[dict[str, Any], Pipeline]]:
+def names_in_short(entries: list[tuple[dict[str, Any], Pipeline]]) -> str:
+    """The names of the first few pipelines of a file, and how many more there are."""
+    names = [about["name"] for about, _ in entries]
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(map(in_short, names[:_NAMES])) + more
+
+
+def _called(entries: list[tuple[dict[str, Any], Pipeline]], name: str) -> tuple[dict[str, Any], Pipeline]:
+    for about, pipeline in entries:
+        if about["name"] == name:
+            return about, pipeline
+    raise PipelineError("--pipeline", f"{in_short(name)} is not in FILE", f"one of {names_in_short(entries)}")
+
+
+def _read_unit(text: str | None) -> str | None:
+    """The unit that ``text`` says; digits and signs would be taken for a part of the numbers before it."""
+    if text is None:
+        return None
+    unit = text.strip()
+    if not unit or len(unit) > _LONGEST_UNIT or not unit.isprintable() or re.search(r"[0-9.,]|^[+-]", unit):
+        raise PipelineError("--unit", in_short(text), _UNIT)
+    return unit
+
+
+def _from_file(file: str, unit: str | None) -> list[tuple[dict[str, Any], Pipeline]]:
     if not file.strip():
         raise PipelineError("FILE", "an empty name", "a pipelines file, or the name of a shipped one: hand_crafted")
     from hpsim.sweep.file.pipelines_file import load_pipelines
 
     loaded = load_pipelines(file)
-    unit = loaded.unit if "unit" in loaded.model_fields_set else None  # the file's own word, or none
+    own = loaded.unit if "unit" in loaded.model_fields_set else None  # the file's own word, or none
     return [
         (
-            {"name": entry.name, "unit": unit, "stages": list(entry.stages), "note": entry.note},
-            entry.pipeline(),
+            {"name": entry.name, "unit": unit or own, "stages": list(entry.stages), "note": entry.note},
+            _converted(entry.pipeline(), own, unit),
         )
         for entry in loaded.pipelines
     ]
 
 
-def read_times(name: str, text: str | None) -> list[Fraction] | None:
-    """The numbers of a comma-separated flag; an empty flag is none, as in the reference tool.
+def _converted(pipeline: Pipeline, own: str | None, unit: str | None) -> Pipeline:
+    """``pipeline``, its times in ``unit`` where the file has its own unit and another is asked for."""
+    if own is None or unit is None or own == unit:
+        return pipeline
+    if own not in SECONDS or unit not in SECONDS:
+        found = f"{unit}, and the times of FILE are in {in_short(own)}"
+        raise PipelineError("--unit", found, f"units that can be converted: {', '.join(SECONDS)}")
+    factor = SECONDS[own] / SECONDS[unit]
+    times = (pipeline.tau, pipeline.d, pipeline.latency)
+    return Pipeline(*([exact(time) * factor for time in values] for values in times))
+
+
+def read_times(name: str, text: str | None, unit: str | None) -> list[Fraction] | None:
+    """The times of a comma-separated flag in ``unit``; an empty flag is none, as in the reference tool.
 
     Raises
     ------
     PipelineError
-        Naming the first field that is no number.
+        Naming the first field that is no time.
     """
     if text is None or (not text.strip() and name != "tau"):
         return None
@@ -171,7 +251,20 @@ def read_times(name: str, text: str | None) -> list[Fraction] | None:
     for s, field in enumerate(fields):
         if not field.strip():
             raise PipelineError(f"{name}[{s}]", "an empty field", _TIMES)
-    return [read_number(f"{name}[{s}]", field, _TIME) for s, field in enumerate(fields)]
+    return [read_time(f"{name}[{s}]", field, _TIME, unit) for s, field in enumerate(fields)]
+
+
+def read_time(
+    place: str, text: str, allowed: str, unit: str | None, error: type[HpsimError] = PipelineError
+) -> Fraction:
+    """The time that ``text`` says, in ``unit``: a bare number is in it, text such as ``12ms`` is converted.
+
+    Raises
+    ------
+    error
+        When it says none.
+    """
+    return _read(place, text, allowed, error, lambda told: exact(time_in(told, unit)))
 
 
 def read_number(place: str, text: str, allowed: str, error: type[HpsimError] = PipelineError) -> Fraction:
@@ -182,14 +275,32 @@ def read_number(place: str, text: str, allowed: str, error: type[HpsimError] = P
     error
         When it says none.
     """
+    return _read(place, text, allowed, error, exact)
+
+
+def _read(place: str, text: str, allowed: str, error: type[HpsimError], reader: Callable[[str], Fraction]) -> Fraction:
     if not text.strip():
         raise error(place, "no value", allowed)
-    if re.fullmatch(r"[+-]?[0-9]{1,40}/0+", text.strip()):
+    if re.match(r"[+-]?[0-9]{1,40}/0+(?![0-9.])", text.strip()):
         raise error(place, f"{text.strip()[:60]} divides by zero", allowed)
     try:
-        return exact(text)
+        return reader(text)
     except ValueError as fault:
         raise error(place, str(fault), allowed) from None
+
+
+def read_counts(place: str, text: str) -> list[int]:
+    """The numbers of micro-batches of a comma-separated flag.
+
+    Raises
+    ------
+    PipelineError
+        Naming the first field that is none.
+    """
+    fields = text.split(",")
+    if len(fields) == 1:
+        return [read_count(place, text)]
+    return [read_count(f"{place}[{k}]", field) for k, field in enumerate(fields)]
 
 
 def read_count(place: str, text: str, allowed: str = COUNT, error: type[HpsimError] = PipelineError) -> int:

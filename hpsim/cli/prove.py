@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpsim.cli.exits import COUNTEREXAMPLE, stopped_by
-from hpsim.cli.options import WHOLE
+from hpsim.cli.options import WHOLE, Renamed
 from hpsim.cli.statement_options import read_claim, statement_options
 from hpsim.cli.words import counted
 from hpsim.conjecture.in_words import in_flow_style, point_in_words, sides_in_words
@@ -27,7 +27,15 @@ UNDECIDED = 3
 @click.command()
 @statement_options
 @click.option("--stages", type=WHOLE, metavar="K", help="Stages to go to, where the proof takes a bound.")
-@click.option("--microbatches", type=WHOLE, metavar="N", help="Micro-batches to go to, where it takes a bound.")
+@click.option(
+    "--M",
+    "--microbatches",
+    "microbatches",
+    cls=Renamed,
+    type=WHOLE,
+    metavar="N",
+    help="Micro-batches to go to, where it takes a bound.",
+)
 @click.option("--seconds", type=float, default=30, show_default=True, metavar="T", help="Time limit in all, about.")
 @click.option(
     "--smt",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import click
 
 from hpsim.cli.options import WHOLE
 from hpsim.cli.pipeline_options import (
+    names_in_short,
+    pipeline_options,
     pipelines_from,
     printable,
     read_count,
@@ -18,9 +21,8 @@ from hpsim.cli.pipeline_options import (
     regime_in_words,
     regime_options,
 )
-from hpsim.cli.words import counted
+from hpsim.cli.words import counted, microbatches
 from hpsim.errors import HpsimError, PipelineError
-from hpsim.pipeline import Pipeline
 from hpsim.regime import Regime
 from hpsim.timeline.moments import KINDS
 from hpsim.timeline.terminal import LEAST_WIDTH
@@ -31,21 +33,15 @@ if TYPE_CHECKING:
     from hpsim.scheduling import Schedule
 
 _EXAMPLE = "for example: hpsim timeline --tau 1.13,2.90,2.62 --d 0.2,1 --M 8"
-_NAMES = 10  # in a message
 _PICTURES = ("svg", "png", "pdf")
 _TRACE = "json"
 _ENDINGS = "a file that ends in .svg, .png or .pdf for a figure, or in .json for a trace"
 
 
 @click.command()
-@click.argument("file", required=False)
-@click.option("--pipeline", "entry", metavar="NAME", help="Which pipeline of FILE; needed where it has several.")
-@click.option("--tau", metavar="T,T,…", help="Service time of each stage, separated by commas; decimals or fractions.")
-@click.option("--d", metavar="T,…", help="Transfer time of each link, one fewer than stages.  [default: none]")
-@click.option("--latency", metavar="T,…", help="Extra travel time of each link, which occupies nobody.")
+@pipeline_options
 @click.option("--M", "M", metavar="N", default="8", show_default=True, help="Number of micro-batches.")
 @regime_options
-@click.option("--unit", type=click.Choice(UNITS), help="Unit of the times.  [default: FILE's; in a trace s]")
 @click.option("--width", type=WHOLE, metavar="N", help="Columns of the chart.  [default: the terminal's, or 80]")
 @click.option("--out", "outs", metavar="FILE", multiple=True, help=f"Write {_ENDINGS}; repeat.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers of the schedule as JSON.")
@@ -55,8 +51,8 @@ def timeline(
     tau: str | None,
     d: str | None,
     latency: str | None,
-    M: str,
     unit: str | None,
+    M: str,
     width: int | None,
     outs: tuple[str, ...],
     as_json: bool,
@@ -72,41 +68,32 @@ def timeline(
     if width is not None and width < LEAST_WIDTH:
         raise HpsimError("--width", str(width), f"at least {LEAST_WIDTH} columns")
     written = [_file(out) for out in outs]
-    about, pipeline = _one(pipelines_from("timeline", _EXAMPLE, file, tau, d, latency), entry)
-    unit = unit or printable(about.get("unit") or "") or None
-    count, regime = read_count("M", M), read_regime(**knobs)
+    entries = pipelines_from("timeline", _EXAMPLE, file, entry, tau, d, latency, unit)
+    if len(entries) > 1:
+        found = f"{len(entries)} pipelines"
+        raise PipelineError("FILE", found, f"--pipeline with the name of one: {names_in_short(entries)}")
+    ((about, pipeline),) = entries
+    count, regime = read_count("M", M), read_regime(**knobs, unit=about["unit"])
     pipeline.free(count)  # whether the makespan fits float64 is told before anything large is made
     from hpsim.scheduling import schedule
 
     made = schedule(pipeline, count, regime)
+    in_unit = printable(about["unit"] or "") or None
+    names = [printable(name) for name in about.get("stages", ())]
     for path in written:
-        _write(path, made, unit)
+        _write(path, made, in_unit, names)
         click.echo(path, err=as_json)
     if as_json:
-        click.echo(_as_json(made, regime))
+        click.echo(_as_json(made, regime, about))
     elif not written:
         from hpsim.cli.calc_table import aligned
         from hpsim.cli.timeline_page import page
 
-        name = f"{printable(about['name'])}: " if about else ""
-        size = f"{name}{counted(made.S, 'stage')}, {made.M:,} micro-batch{'' if made.M == 1 else 'es'}"
-        makespan = f"makespan {aligned([made.makespan])[0]}" + (f" {unit}" if unit else "")
-        click.echo(page(made, f"{size}, {regime_in_words(regime)}: {makespan}", unit, width))
-
-
-def _one(entries: list[tuple[dict[str, Any], Pipeline]], name: str | None) -> tuple[dict[str, Any], Pipeline]:
-    """The pipeline of this name, or the only one."""
-    if name is None and len(entries) == 1:
-        return entries[0]
-    if "name" not in entries[0][0]:
-        raise PipelineError("--pipeline", "--pipeline without FILE", "a pipelines file, or times alone")
-    names = [about["name"] for about, _ in entries]
-    if name in names:
-        return entries[names.index(name)]
-    listed = ", ".join(map(in_short, names[:_NAMES])) + (f" and {len(names) - _NAMES} more" * (len(names) > _NAMES))
-    if name is None:
-        raise PipelineError("FILE", f"{len(names)} pipelines", f"--pipeline with the name of one: {listed}")
-    raise PipelineError("--pipeline", f"{in_short(name)} is not in FILE", f"one of {listed}")
+        name = f"{printable(about['name'])}: " if "name" in about else ""
+        size = f"{name}{counted(made.S, 'stage')}, {microbatches([made.M])}"
+        makespan = f"makespan {aligned([made.makespan])[0]}" + (f" {in_unit}" if in_unit else "")
+        title = f"{size}, {regime_in_words(regime, in_unit)}: {makespan}"
+        click.echo(page(made, title, in_unit, width, names))
 
 
 def _file(out: str) -> Path:
@@ -116,18 +103,18 @@ def _file(out: str) -> Path:
     return file
 
 
-def _write(file: Path, made: Schedule, unit: str | None) -> None:
+def _write(file: Path, made: Schedule, unit: str | None, names: Sequence[str]) -> None:
     form = file.suffix.lower().removeprefix(".")
     if form == _TRACE:
         from hpsim.timeline.trace import trace
 
         if unit is not None and unit not in UNITS:
-            raise HpsimError("unit", f"{in_short(unit)} in FILE", "--unit s, ms or us for a trace")
-        content = trace(made, unit or "s").encode()
+            raise HpsimError("unit", in_short(unit), f"one of {', '.join(UNITS)} for a trace")
+        content = trace(made, unit or "s", names).encode()
     else:
         from hpsim.timeline.picture import picture
 
-        content = picture(made, form, unit)
+        content = picture(made, form, unit, names)
     try:
         file.write_bytes(content)
     except OSError as error:
@@ -135,10 +122,11 @@ def _write(file: Path, made: Schedule, unit: str | None) -> None:
         raise HpsimError("--out", f"{file} cannot be written ({error.strerror or error})", allowed) from error
 
 
-def _as_json(made: Schedule, regime: Regime) -> str:
+def _as_json(made: Schedule, regime: Regime, about: dict[str, Any]) -> str:
     """One line for each number or array; rows are micro-batches."""
     split = {field.name: getattr(made.split, field.name) for field in dataclasses.fields(made.split)}
     fields = {
+        **about,
         "S": made.S,
         "M": made.M,
         "regime": {field.name: _numbers(getattr(regime, field.name)) for field in dataclasses.fields(regime)},

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
-from hpsim.cli.calc_table import aligned
+from hpsim.cli.calc_table import Column, aligned, print_table
 from hpsim.cli.page import page_console, page_text
 from hpsim.timeline.terminal import ASCII, LEAST_WIDTH, UNICODE, Chart, Glyphs, chart
 
@@ -45,12 +45,15 @@ _MEANINGS = {
 }
 
 
-def page(schedule: Schedule, title: str, unit: str | None, width: int | None) -> str:
-    """The page as text, with colours only on a terminal; its chart is as wide as the terminal unless told."""
+def page(schedule: Schedule, title: str, unit: str | None, width: int | None, names: Sequence[str]) -> str:
+    """The page as text, with colours only on a terminal; its chart is as wide as the terminal unless told.
+
+    ``names`` are those of the stages, or none.
+    """
     console = page_console(_PIPED_WIDTH, width)
     columns = max(console.width, LEAST_WIDTH)
     glyphs = UNICODE if _printable(UNICODE) else ASCII
-    drawn = chart(schedule, columns, glyphs)
+    drawn = chart(schedule, columns, glyphs, names)
     with console.capture() as capture:
         for line in textwrap.wrap(title, columns):
             console.print(Text(line, style="bold"))
@@ -61,7 +64,7 @@ def page(schedule: Schedule, title: str, unit: str | None, width: int | None) ->
             console.print(Text(legend))
         if unit is not None:
             console.print(Text(f"\ntimes of each stage in {unit}"))
-        console.print(_shares(schedule))
+        _print_shares(console, schedule, names)
     return page_text(capture)
 
 
@@ -86,20 +89,12 @@ def _is_shown(drawn: Chart, kind: str) -> bool:
     return bool({kind, f"{kind} number"} & drawn.shown)
 
 
-def _shares(schedule: Schedule) -> Table:
+def _print_shares(console: Console, schedule: Schedule, names: Sequence[str]) -> None:
     """One row for each stage: four times that add up to the makespan, and the share that it is busy."""
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     split = schedule.split
-    columns = {
-        "stage": [str(s) for s in range(schedule.S)],
-        "service": aligned(split.service.tolist()),
-        "sending": aligned(split.sending.tolist()),
-        "starved": aligned(split.starved.tolist()),
-        "blocked": aligned(split.blocked.tolist()),
-        "busy": [f"{100 * share:.1f} %" for share in schedule.utilization.tolist()],
-    }
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    for cells in zip(*columns.values(), strict=True):
-        table.add_row(*cells)
-    return table
+    columns: list[Column] = [("stage", [str(s) for s in range(schedule.S)])]
+    columns += [("name", names)] if names else []
+    for kind in ("service", "sending", "starved", "blocked"):
+        columns.append((kind, aligned(getattr(split, kind).tolist())))
+    columns.append(("busy", [f"{100 * share:.1f} %" for share in schedule.utilization.tolist()]))
+    print_table(console, columns, left=("name",))

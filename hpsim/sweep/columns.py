@@ -78,8 +78,11 @@ _COUNTS = (
     Column("window_{knobs}", "int64", NONE, f"Micro-batches in flight at most; {_MISSING}", nullable=True, few=True),
 )
 
+_NAME = Column("name", "string", NONE, "Name of the pipeline; a column of sweeps over `pipelines:` only.", True)
+
 _CONFIGS = (
     _CONFIG_ID,
+    _NAME,
     _S,
     _TAU,
     _D,
@@ -134,11 +137,15 @@ _VIOLATIONS = (
 TABLES: dict[str, tuple[Column, ...]] = {"configs": _CONFIGS, "points": _POINTS, "violations": _VIOLATIONS}
 
 
-def columns(table: str, regimes: Sequence[str]) -> list[Column]:
-    """The columns of ``table`` in order; those of a regime stand together, regimes in the order given."""
+def columns(table: str, regimes: Sequence[str], named: bool = False) -> list[Column]:
+    """The columns of ``table`` in order; those of a regime stand together, regimes in the order given.
+
+    ``named``: the configurations are pipelines that have names.
+    """
     own = {REGIME: [name for name in regimes if name in NAMES], KNOBS: [name for name in regimes if name not in NAMES]}
     resolved: list[Column] = []
-    for sign, together in groupby(TABLES[table], key=_stands_for):
+    declared = [column for column in TABLES[table] if named or column is not _NAME]
+    for sign, together in groupby(declared, key=_stands_for):
         names = own.get(sign, [""])
         several = list(together)
         resolved += [replace(column, name=column.name.replace(sign, name)) for name in names for column in several]
@@ -150,8 +157,8 @@ def _stands_for(column: Column) -> str:
     return next((sign for sign in (REGIME, KNOBS) if sign in column.name), "{}")
 
 
-def schema(table: str, regimes: Sequence[str]) -> pyarrow.Schema:
-    """The Arrow schema of ``table`` (``configs``, ``points`` or ``violations``) for these regimes."""
+def schema(table: str, regimes: Sequence[str], named: bool = False) -> pyarrow.Schema:
+    """The Arrow schema of ``table`` (``configs``, ``points`` or ``violations``); regimes and names as in columns()."""
     import pyarrow
 
     types = {
@@ -163,5 +170,5 @@ def schema(table: str, regimes: Sequence[str]) -> pyarrow.Schema:
         "list<float64>": pyarrow.list_(pyarrow.float64()),
     }
     return pyarrow.schema(
-        [pyarrow.field(c.name, types[c.type], nullable=c.nullable) for c in columns(table, regimes)],
+        [pyarrow.field(c.name, types[c.type], nullable=c.nullable) for c in columns(table, regimes, named)],
     )

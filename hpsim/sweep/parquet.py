@@ -57,15 +57,15 @@ def written_by(file: Path) -> str | None:
     return None
 
 
-def read_part(file: Path, table: str, regimes: Sequence[str], names: Sequence[str] | None = None) -> pyarrow.Table:
-    """The rows of a part, with the columns ``names`` or all.
+def read_part(file: Path, declared: pyarrow.Schema, names: Sequence[str] | None = None) -> pyarrow.Table:
+    """The rows of a part, with the columns ``names`` or all of the ``declared`` ones.
 
     Raises
     ------
     RunFolderError
         When it is damaged, or has other columns than a part of such a run.
     """
-    with opened_part(file, columns.schema(table, regimes)) as parquet:
+    with opened_part(file, declared) as parquet:
         return parquet.read(columns=names, use_threads=False).replace_schema_metadata()
 
 

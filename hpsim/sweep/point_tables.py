@@ -118,12 +118,14 @@ class PointTables:
             self._points(f"closed_{regime}", self._places(batch), batch.scale, closed)
         self.points["S"].reshape(len(self.ids), -1)[:] = self.configs["S"][:, None]
         configs = self.configs | {name: self._lists(name) for name in ("tau", "d", "latency")}
+        if self.sweep.pipelines is not None:
+            configs["name"] = [self.sweep.pipelines[number].name for number in self.ids]
         return {"configs": self._assemble("configs", configs), "points": self._assemble("points", self.points)}
 
     def _assemble(self, name: str, columns: dict[str, Any]) -> pyarrow.Table:
         import pyarrow
 
-        form = schema(name, self.sweep.regime_names)
+        form = schema(name, self.sweep.regime_names, named=self.sweep.pipelines is not None)
         if "rho" in form.names and "rho" not in columns:
             columns["rho"] = pyarrow.nulls(len(self.ids), form.field("rho").type)
         for column in (f"{knob}_{regime}" for regime in self.sweep.knob_regimes for knob in COUNTS):

@@ -326,12 +326,13 @@ class RunFolder:
         Each is its row of the table.
         """
         rows: list[dict[str, Any]] = []
+        declared = columns.schema("violations", self.sweep.regime_names)
         with told_plainly(self.path):
             for number, part in sorted(numbered(self.path, "violations")):
                 record = read_record(record_path(self.path, number))
                 if record is None or not record.belongs(self.sweep, number):
                     continue
-                table = read_part(part, "violations", self.sweep.regime_names)
+                table = read_part(part, declared)
                 ids = table.column("config_id").to_pylist()  # in ascending order
                 firsts = [place for place, config_id in enumerate(ids) if place == 0 or config_id != ids[place - 1]]
                 rows += table.take(firsts[: most - len(rows)]).to_pylist()

@@ -21,6 +21,11 @@ def moments(schedule: Schedule) -> dict[str, Array]:
     return {kind: np.asarray(getattr(schedule, kind), dtype=float) for kind in KINDS}
 
 
+def stage_labels(S: int, names: Sequence[str]) -> list[str]:
+    """What the row of each stage is called: ``stage 0``, or with its name ``0 H100``; ``names`` are S texts or none."""
+    return [f"{k} {name}" for k, name in enumerate(names)] if names else [f"stage {k}" for k in range(S)]
+
+
 def lanes(begin: Sequence[float], end: Sequence[float]) -> list[int]:
     """For each interval the lowest lane that is free when it begins, so that in a lane no two overlap."""
     free: list[int] = []

@@ -6,11 +6,13 @@ The colours are those of :mod:`hpsim.analysis.plots.style`; hatches say the same
 from __future__ import annotations
 
 import io
+import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hpsim.analysis.extras import require
 from hpsim.analysis.plots.style import BLUE, LOOK, ORANGE
-from hpsim.timeline.moments import in_flight, lanes, moments, time_within
+from hpsim.timeline.moments import in_flight, lanes, moments, stage_labels, time_within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +27,7 @@ METADATA: dict[str, dict[str, Any]] = {  # without the time of day: the same fig
 _WIDTH = 7.0  # inches, across a page
 _ROW, _REST, _TALLEST = 0.42, 1.0, 40.0  # inches: of a stage with its link, of axis and legend, of the figure
 _PALE = "#f0f0f0"
+_LABEL = 24  # characters of a name
 _BAR = 0.56  # of the distance between stages
 _DIGIT = 0.075  # inches that a digit takes
 _MANY = 700  # micro-batches above which no bar would be seen by itself: shares of the time are drawn
@@ -40,8 +43,10 @@ _TRANSFER = {"facecolor": "#56B4E9", "edgecolor": "white"}
 _TRAVEL = {"facecolor": "#999999", "edgecolor": "none"}
 
 
-def picture(schedule: Schedule, form: str, unit: str | None = None) -> bytes:
+def picture(schedule: Schedule, form: str, unit: str | None = None, names: Sequence[str] = ()) -> bytes:
     """The figure as a file of the kind ``form``, a key of ``METADATA``; ``unit`` stands behind the axis.
+
+    ``names`` are those of the stages, or none.
 
     Raises
     ------
@@ -52,16 +57,18 @@ def picture(schedule: Schedule, form: str, unit: str | None = None) -> bytes:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context(LOOK | {"hatch.linewidth": 0.5}):
+    with rc_context(LOOK | {"hatch.linewidth": 0.5}), warnings.catch_warnings():
+        if form == "svg":  # its text stays text, and a viewer has other fonts for names in other scripts
+            warnings.filterwarnings("ignore", "Glyph .* missing")
         height = min(_REST + _ROW * schedule.S, _TALLEST)
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
-        draw(schedule, figure.subplots(), unit)
+        draw(schedule, figure.subplots(), unit, names)
         image = io.BytesIO()
         figure.savefig(image, format=form, metadata=METADATA[form])
     return image.getvalue()
 
 
-def draw(schedule: Schedule, ax: Axes, unit: str | None = None) -> Axes:
+def draw(schedule: Schedule, ax: Axes, unit: str | None = None, names: Sequence[str] = ()) -> Axes:
     """Draw ``schedule`` into ``ax``, which it fills from top to bottom."""
     at, makespan = moments(schedule), float(schedule.makespan)
     looks: dict[str, dict[str, Any]] = {}
@@ -73,8 +80,8 @@ def draw(schedule: Schedule, ax: Axes, unit: str | None = None) -> Axes:
         _numbers(ax, at, makespan)
     looks["starved"] = {"facecolor": _PALE, "edgecolor": _PALE}
     remark = "; heights are shares of the time" if in_shares else ""
-    plain = (unit or "time units").replace("$", r"\$")  # between two of them formulas would begin
-    _frame(ax, schedule.S, makespan, f"time [{plain}]{remark}", looks)
+    labels = [_plain(label) for label in stage_labels(schedule.S, names)]
+    _frame(ax, labels, makespan, f"time [{_plain(unit or 'time units')}]{remark}", looks)
     return ax
 
 
@@ -169,13 +176,20 @@ def _numbers(ax: Axes, at: dict[str, Any], makespan: float) -> None:
             ax.text(start + length / 2, k, str(m), color="white", ha="center", va="center", fontsize=7)
 
 
-def _frame(ax: Axes, S: int, makespan: float, label: str, looks: dict[str, dict[str, Any]]) -> None:
+def _plain(text: str) -> str:
+    """Text in which no formula begins, as it would between two dollar signs; of a long one the beginning."""
+    shown = text if len(text) <= _LABEL else f"{text[: _LABEL - 1]}…"
+    return shown.replace("$", r"\$")
+
+
+def _frame(ax: Axes, labels: Sequence[str], makespan: float, label: str, looks: dict[str, dict[str, Any]]) -> None:
     from matplotlib.patches import Patch
 
+    S = len(labels)
     ax.set_ylim(S - 0.5, -0.5)
     ax.set_xlim(0, makespan or 1)
     every = -(-S // 64)  # of very many stages not all names have room
-    ax.set_yticks(range(0, S, every), [f"stage {k}" for k in range(0, S, every)])
+    ax.set_yticks(range(0, S, every), labels[::every])
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
     ax.spines["left"].set_visible(False)

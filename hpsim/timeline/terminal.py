@@ -11,12 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hpsim.timeline.moments import Array, in_flight, moments, time_within
+from rich.cells import cell_len, set_cell_size
+
+from hpsim.timeline.moments import Array, in_flight, moments, stage_labels, time_within
 
 if TYPE_CHECKING:
     from hpsim.scheduling import Schedule
 
 LEAST_WIDTH = 40
+_LABEL = 16  # columns that the name of a stage may take; the table below the chart has all of it
 _STEPS = (1, 1.25, 2, 2.5, 4, 5, 8)
 _ROUNDING = 1e-3  # of a column; differences of large sums are not exact
 _TICK = 10  # columns from one number on the axis to the next
@@ -66,15 +69,18 @@ class Chart:
     all_numbered: bool
 
 
-def chart(schedule: Schedule, width: int, glyphs: Glyphs = UNICODE) -> Chart:
-    """The chart of ``schedule``, no row wider than ``width`` columns (40 at least)."""
+def chart(schedule: Schedule, width: int, glyphs: Glyphs = UNICODE, names: Sequence[str] = ()) -> Chart:
+    """The chart of ``schedule``, no row wider than ``width`` columns (40 at least).
+
+    ``names`` are those of the stages, or none.
+    """
     import numpy as np
 
     s = moments(schedule)
     makespan, has_links = float(schedule.makespan), bool((s["arrival"][:, 1:] > s["depart"][:, :-1]).any())
-    labels = [f"stage {k}" for k in range(schedule.S)]
+    labels = [_cut(label) for label in stage_labels(schedule.S, names)]
     links = [f"  {k}→{k + 1}" if glyphs is UNICODE else f"  {k}>{k + 1}" for k in range(schedule.S - 1)]
-    margin = max(map(len, (*labels, *(links if has_links else ())))) + 1
+    margin = max(map(cell_len, (*labels, *(links if has_links else ())))) + 1
     width = max(width, LEAST_WIDTH)
     inner = np.unique(np.concatenate([s[kind].ravel() for kind in _DRAWN]))
     step = round_step(makespan, width - margin - 1, inner.tolist() if len(inner) <= 4 * width else (math.pi,))
@@ -82,13 +88,18 @@ def chart(schedule: Schedule, width: int, glyphs: Glyphs = UNICODE) -> Chart:
     rows, numbers = [], 0
     for k in range(schedule.S):
         pieces, drawn = _stage(s, k, edges, makespan, glyphs)
-        rows.append([(labels[k].ljust(margin), "label"), *pieces])
+        rows.append([(set_cell_size(labels[k], margin), "label"), *pieces])
         numbers += drawn
         if has_links and k < schedule.S - 1:
             rows.append([(links[k].ljust(margin), "label"), *_link(s, k, edges, glyphs)])
     shown = {kind for row in rows for _, kind in row}
     all_numbered = numbers == schedule.S * schedule.M
     return Chart(rows + _axis(edges, step, margin, width, glyphs), step, shown, all_numbered)
+
+
+def _cut(label: str) -> str:
+    """A label that leaves room for the chart."""
+    return label if cell_len(label) <= _LABEL else set_cell_size(label, _LABEL - 2).rstrip() + ".."
 
 
 def round_step(makespan: float, columns: int, moments: Iterable[float] = ()) -> float:

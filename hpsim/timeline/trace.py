@@ -10,29 +10,33 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hpsim.errors import HpsimError
-from hpsim.timeline.moments import lanes, moments
+from hpsim.timeline.moments import lanes, moments, stage_labels
+from hpsim.units import SECONDS
 
 if TYPE_CHECKING:
     from hpsim.scheduling import Schedule
 
-UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3}  # nanoseconds
+UNITS = {unit: int(seconds * 10**9) for unit, seconds in SECONDS.items()}  # nanoseconds
 STAGES, LINKS = 1, 2  # process numbers
 
 Event = dict[str, Any]
 
 
-def trace(schedule: Schedule, unit: str = "s") -> str:
-    """The trace as JSON text, one event a line; ``unit`` (a key of ``UNITS``) is that of the schedule's times."""
+def trace(schedule: Schedule, unit: str = "s", names: Sequence[str] = ()) -> str:
+    """The trace as JSON text, one event a line; ``unit`` (a key of ``UNITS``) is that of the schedule's times.
+
+    ``names`` are those of the stages, or none.
+    """
     about = {"makespan": float(schedule.makespan), "unit": unit, "stages": schedule.S, "micro-batches": schedule.M}
-    events = ",\n".join(json.dumps(event, separators=(",", ":")) for event in trace_events(schedule, unit))
+    events = ",\n".join(json.dumps(event, separators=(",", ":")) for event in trace_events(schedule, unit, names))
     return f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about)},"traceEvents":[\n{events}\n]}}\n'
 
 
-def trace_events(schedule: Schedule, unit: str = "s") -> Iterator[Event]:
+def trace_events(schedule: Schedule, unit: str = "s", names: Sequence[str] = ()) -> Iterator[Event]:
     """Names of the rows, then all other events in the order of time.
 
     Raises
@@ -49,7 +53,7 @@ def trace_events(schedule: Schedule, unit: str = "s") -> Iterator[Event]:
     links = [lanes([row[s] for row in at["send"]], [row[s] for row in at["sent"]]) for s in range(schedule.S - 1)]
     widths = [max(taken) + 1 for taken in links]
     firsts = [sum(widths[:s]) for s in range(len(widths))]
-    yield from _names(schedule.S, widths)
+    yield from _names(stage_labels(schedule.S, names), widths)
     events = [event for m in range(schedule.M) for event in _stages(at, m)]
     for s, taken in enumerate(links):
         for m, lane in enumerate(taken):
@@ -57,8 +61,8 @@ def trace_events(schedule: Schedule, unit: str = "s") -> Iterator[Event]:
     yield from sorted(events, key=lambda event: event["ts"])  # stable: a slice stays ahead of the flows that it holds
 
 
-def _names(S: int, widths: list[int]) -> Iterator[Event]:
-    rows = [(STAGES, f"stage {s}") for s in range(S)]
+def _names(stages: Sequence[str], widths: list[int]) -> Iterator[Event]:
+    rows = [(STAGES, stage) for stage in stages]
     for s, width in enumerate(widths):
         rows += [(LINKS, f"link {s}→{s + 1}" + (f" ({lane + 1})" if width > 1 else "")) for lane in range(width)]
     for pid, name in ((STAGES, "stages"), (LINKS, "links")):
