@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hpsim.analysis.figure import FORMS
 from hpsim.cli.options import WHOLE
 from hpsim.cli.pipeline_options import (
     pipelines_from,
@@ -48,6 +49,7 @@ _ENDINGS = "a file that ends in .svg, .png or .pdf for a figure, or in .json for
 @click.option("--unit", type=click.Choice(UNITS), help="Unit of the times.  [default: FILE's; in a trace s]")
 @click.option("--width", type=WHOLE, metavar="N", help="Columns of the chart.  [default: the terminal's, or 80]")
 @click.option("--out", "outs", metavar="FILE", multiple=True, help=f"Write {_ENDINGS}; repeat.")
+@click.option("--style", type=click.Choice(FORMS), default="light", show_default=True, help="Colours of a figure.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers of the schedule as JSON.")
 def timeline(
     file: str | None,
@@ -59,6 +61,7 @@ def timeline(
     unit: str | None,
     width: int | None,
     outs: tuple[str, ...],
+    style: str,
     as_json: bool,
     **knobs: str | None,
 ) -> None:
@@ -80,7 +83,7 @@ def timeline(
 
     made = schedule(pipeline, count, regime)
     for path in written:
-        _write(path, made, unit)
+        _write(path, made, unit, style)
         click.echo(path, err=as_json)
     if as_json:
         click.echo(_as_json(made, regime))
@@ -116,7 +119,7 @@ def _file(out: str) -> Path:
     return file
 
 
-def _write(file: Path, made: Schedule, unit: str | None) -> None:
+def _write(file: Path, made: Schedule, unit: str | None, style: str) -> None:
     form = file.suffix.lower().removeprefix(".")
     if form == _TRACE:
         from hpsim.timeline.trace import trace
@@ -127,7 +130,7 @@ def _write(file: Path, made: Schedule, unit: str | None) -> None:
     else:
         from hpsim.timeline.picture import picture
 
-        content = picture(made, form, unit)
+        content = picture(made, form, unit, style)
     try:
         file.write_bytes(content)
     except OSError as error:
