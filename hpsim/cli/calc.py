@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,6 +45,7 @@ _EXAMPLE = "for example: hpsim calc --tau 1.13,2.90,2.62 --M 8"
 )
 @click.option("--measured", metavar="T", help="A measured makespan: adds the overlap ratio it implies.")
 @regime_options
+@click.option("--plot", "picture", metavar="OUT", help="Draw the GPipe formula's error against M: .svg, .png or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: one object, or a list of objects for FILE.")
 def calc(
     file: str | None,
@@ -53,6 +55,7 @@ def calc(
     M: str,
     rho: str,
     measured: str | None,
+    picture: str | None,
     as_json: bool,
     **knobs: str | None,
 ) -> None:
@@ -73,6 +76,11 @@ def calc(
             from hpsim.cli.calc_regime import check_fit
 
             check_fit(pipeline, regime, count, about.get("name"))
+    if picture is not None:
+        from hpsim.analysis.figure import save_pipelines
+
+        save_pipelines([(about.get("name", ""), pipeline) for about, pipeline in entries], count, regime, Path(picture))
+        click.echo(picture, err=True)
     results = _results(entries, count, share, makespan, regime)
     if as_json:
         _print_json(results, as_list=file is not None)

@@ -159,31 +159,38 @@ def plot_pipelines(
         When there are more pipelines than a figure has panels.
     """
     counts = sorted({*_COUNTS, M, *(2**k for k in range(7, M.bit_length()))})
-    together = len(named) <= style.MOST_LINES
-    whole, part, places = (style.axes(ax), None, []) if together else style.panels(ax, len(named), "pipelines")
     curves = [[_error(pipeline, count, regime) for count in counts] for _, pipeline in named]
-    colors, at = style.theme(whole), counts.index(M)
-    if together:
-        palette, ends = list(colors.lines.values()), []
-        for (name, _), curve, color in zip(named, curves, palette, strict=False):
-            _curve(whole, counts, curve, at, color)
-            ends.append((counts[-1], curve[-1], style.folded(name), color))
-        _zero(whole)
-        style.microbatch_axis(whole, counts)
-        whole.set_ylabel(_WRONG)
-        style.remark(whole, f"● M = {M:,}")
-        style.name_lines(whole, ends)
-        return whole
+    at = counts.index(M)
+    text = f"● {M:,} micro-batch{'' if M == 1 else 'es'}, against " + (
+        "T_async" if regime is None else "T in the regime"
+    )
+    if len(named) <= style.MOST_LINES:
+        ax = style.axes(ax)
+        ends = []
+        for (name, _), curve, color in zip(named, curves, style.theme(ax).lines.values(), strict=False):
+            _curve(ax, counts, curve, at, color)
+            words = [*([style.folded(name, most=2)] if name else []), _per_cent(curve[at])]
+            ends.append((float(counts[-1]), curve[-1], "\n".join(words), color))
+        _zero(ax)
+        style.microbatch_axis(ax, counts)
+        ax.set_ylabel(_WRONG)
+        style.remark(ax, text)
+        style.name_lines(ax, ends)
+        return ax
+    ax, part, places = style.panels(ax, len(named), "pipelines")
+    colors = style.theme(ax)
     for place, (name, _), curve in zip(places, named, curves, strict=True):
         for other in curves:
-            place.plot(counts, other, color=colors.quiet, linewidth=0.5, alpha=0.6)
+            place.plot(list(map(float, counts)), other, color=colors.quiet, linewidth=0.5, alpha=0.6)
         _curve(place, counts, curve, at, colors.blue)
         _zero(place)
-        place.annotate(f"{curve[at]:+.3g} %", (M, curve[at]), (3, 3), textcoords="offset points", fontsize=7)
+        place.annotate(
+            _per_cent(curve[at]), (0.98, 0.94), xycoords="axes fraction", ha="right", va="top", color=colors.blue
+        )
         place.set_title(style.folded(name, style.PANEL, 2), loc="left")
     style.microbatch_axis(places[0], counts, small=True)
-    style.common_labels(part, f"● M = {M:,}; grey: the others", "micro-batches M", _WRONG)
-    return whole
+    style.common_labels(part, f"{text}; grey: the others", "micro-batches M", _WRONG)
+    return ax
 
 
 def _error(pipeline: Pipeline, M: int, regime: Regime | None) -> float:
@@ -193,8 +200,19 @@ def _error(pipeline: Pipeline, M: int, regime: Regime | None) -> float:
 
 
 def _curve(ax: Axes, counts: Sequence[int], curve: Sequence[float], at: int, color: str) -> None:
-    ax.plot(counts, curve, color=color)
-    ax.plot(counts[at], curve[at], "o", color=color)
+    ax.plot(list(map(float, counts)), curve, color=color)
+    ax.plot(float(counts[at]), curve[at], "o", color=color)
+
+
+def _count(M: int) -> str:
+    if M < 10**9:
+        return f"{M:,}"
+    digits, power = f"{M:.2e}".split("e")
+    return rf"${digits}\times10^{{{int(power)}}}$"
+
+
+def _per_cent(error: float) -> str:
+    return f"{error:+z.1f} %"
 
 
 def _zero(ax: Axes) -> None:

@@ -183,11 +183,9 @@ def theme(ax: Axes) -> Theme:
     """The colours that are read on the background of ``ax``."""
     from matplotlib.colors import to_rgba
 
-    *color, alpha = to_rgba(ax.get_facecolor())
-    if alpha == 0:
-        *color, alpha = to_rgba(ax.figure.get_facecolor())
-    bright = sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), color, strict=True))
-    return DARK if alpha and bright < 0.5 else LIGHT
+    behind = (to_rgba(place.get_facecolor()) for place in (ax, ax.figure, ax.figure.canvas.figure))
+    red, green, blue = next((color for *color, alpha in behind if alpha), (1, 1, 1))
+    return DARK if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5 else LIGHT
 
 
 def of_regimes(names: Sequence[str], colors: Theme) -> dict[str, dict[str, Any]]:
@@ -294,7 +292,8 @@ def _on_one_line(text: str) -> str:
     visible = (c if c.isprintable() else " " for c in unicodedata.normalize("NFC", text[:_CHARACTERS]))
     line = " ".join("".join(visible).split()) + ("…" if len(text) > _CHARACTERS else "")
     known = _glyphs()
-    return "".join(c if ord(c) in known else _UNKNOWN for c in line)
+    towers = {k for k in range(2, len(line)) if all(unicodedata.category(c)[0] == "M" for c in line[k - 2 : k + 1])}
+    return "".join(c if ord(c) in known else _UNKNOWN for k, c in enumerate(line) if k not in towers)
 
 
 def _escaped(text: str) -> str:
@@ -322,7 +321,7 @@ def _glyphs() -> frozenset[int]:
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties, findfont
 
-    return frozenset().union(*(_glyphs_of(findfont(FontProperties(family=name))) for name in rcParams["font.family"]))
+    return frozenset().union(*(_glyphs_of(findfont(FontProperties(family=[name]))) for name in rcParams["font.family"]))
 
 
 @lru_cache
