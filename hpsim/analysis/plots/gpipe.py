@@ -50,7 +50,7 @@ def plot_gpipe(run: Run, ax: Axes | None = None) -> Axes:
         alone = _medians(connection, "T_gpipe - bias")  # Corollary 1
     if not found:
         raise RunFolderError(str(run.path), "has no makespan above 0", "an error is a share of a makespan")
-    if all(math.isclose(alone[at], error, abs_tol=1e-6) for at, error in found.items()):
+    if all(math.isclose(alone.get(at, math.inf), error, abs_tol=1e-6) for at, error in found.items()):
         ax = style.axes(ax)
         _classes(ax, found, names)
         style.microbatch_axis(ax, _counts(found))
