@@ -43,7 +43,7 @@ bench.figures bench.stopwatch bench.sizes bench.machine bench.children bench.num
 bench.violations bench.points bench.search bench.start bench.run
 analysis.run analysis.database analysis.quantiles analysis.summary
 analysis.export analysis.query analysis.load analysis.plots.style analysis.plots.error analysis.plots.bias
-analysis.plots.phase analysis.plots.overlap analysis.plots.slope analysis.figure
+analysis.plots.phase analysis.plots.overlap analysis.plots.slope analysis.plots.gpipe analysis.figure
 timeline.moments timeline.terminal timeline.trace timeline.picture
 cli.streams cli.exits cli.memory cli.words cli.page
 logs.columns logs.source logs.delimited logs.json_lines logs.parquet logs.opening logs.cells logs.period logs.clean

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import html
 import itertools
 import re
 import sys
@@ -15,10 +17,12 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import SIZE
 
+from hpsim.analysis.plots.style import DARK, LIGHT, THEMES, look
 from hpsim.cli import cli, main
 from hpsim.errors import HpsimError, MissingExtraError
 from hpsim.paper import quantities
 from hpsim.paper.numbers import entries
+from hpsim.paper.report import powers
 from hpsim.paper.run import reproduce
 from hpsim.paper.verdict import Printed, read
 
@@ -241,6 +245,47 @@ def test_the_page_loads_nothing(reproduced: Path) -> None:
     assert len(re.findall(r'<img alt="Figure [^"]{40,}"', page)) == 5
 
 
+def test_the_page_has_dark_figures_for_dark_screens(reproduced: Path) -> None:
+    """Each picture has a source for dark screens, whose paper is that of the page in dark; files hold the same."""
+    page = (reproduced / "report.html").read_text(encoding="utf-8")
+    found = re.findall(
+        r'<source media="screen and \(prefers-color-scheme: dark\)" srcset="data:image/svg\+xml;base64,([^"]*)">'
+        r'<img alt="[^"]*" src="data:image/svg\+xml;base64,([^"]*)">',
+        page,
+    )
+    names = ("figure1", "figure2", "figure3", "figure4", "figure5-left")
+    for name, pair in zip(names, found, strict=True):
+        dark, light = (base64.b64decode(data) for data in pair)
+        assert dark == (reproduced / "figures" / f"{name}-dark.svg").read_bytes()
+        assert light == (reproduced / "figures" / f"{name}.svg").read_bytes()
+        assert DARK.paper.encode() in dark
+        assert DARK.paper.encode() not in light
+        assert LIGHT.paper.encode() not in dark
+    assert f"--paper: {DARK.paper}" in page
+    assert f"--paper: {LIGHT.paper}" in page
+
+
+def test_powers_of_ten_are_written_by_hand(reproduced: Path) -> None:
+    """10⁵ and 10⁻⁹ stand in the report as such; names are left as they are, and so is the table for machines."""
+    page, markdown = ((reproduced / name).read_text(encoding="utf-8") for name in ("report.html", "report.md"))
+    words = re.sub(r'base64,[^"]*', "", page).split("</style>")[1]
+    for text in (html.unescape(words), markdown.replace("\\", "")):
+        for written in ("1.6×10⁵", "< 10⁻⁹", "~10³×", "2×10⁴", "8.57×10³", "within 10⁻⁹"):
+            assert written in text
+        assert re.findall(r"\d\^|\d[eE][-+]?\d", text) == []
+        assert "$" not in text
+    assert any(row["paper"] == "1.6×10^5" for row in table(reproduced / "numbers.csv"))
+    for plain, by_hand in (
+        ("2.2e-16", "2.2×10⁻¹⁶"),
+        ("1e+05", "1×10⁵"),
+        ("< 10^-9", "< 10⁻⁹"),
+        ("10^120 points", "10¹²⁰ points"),
+    ):
+        assert powers(plain) == by_hand
+    for name in ("llama-2e5", "2e5-instruct", "x^2", "1e", "110^2", "a10^2"):
+        assert powers(name) == name
+
+
 def test_the_same_bytes_again(tmp_path: Path) -> None:
     """A second run, on one thread, writes the same bytes; a quick run says that it is one and decides less."""
     first, second = tmp_path / "first", tmp_path / "second"
@@ -248,7 +293,7 @@ def test_the_same_bytes_again(tmp_path: Path) -> None:
         paper("--quick", "--out", first).exit_code == paper("--quick", "--out", second, "--workers", 1).exit_code == 0
     )
     files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
-    assert len(files) == 6 + 2 * 5
+    assert len(files) == 6 + 3 * 5
     assert [name for name in files if (first / name).read_bytes() != (second / name).read_bytes()] == []
     report = (first / "report.md").read_text(encoding="utf-8")
     assert "quick run (--quick)" in report
@@ -375,12 +420,12 @@ def drawn() -> Iterator[tuple[str, object]]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from hpsim.analysis.plots.style import LOOK
     from hpsim.paper import figures
     from hpsim.paper.pictures import HEIGHT, WIDTH
 
-    for name in ("makespans", "overestimate", "parallel_lines", "phase_transition", "band", "constant_bias"):
-        with rc_context(LOOK):
+    names = ("makespans", "overestimate", "parallel_lines", "phase_transition", "band", "constant_bias")
+    for name, form in itertools.product(names, THEMES):
+        with rc_context(look(form)):
             ax = Figure(figsize=(WIDTH, HEIGHT), layout="constrained").subplots()
             assert getattr(figures, name)(ax=ax) is ax
             yield name, ax

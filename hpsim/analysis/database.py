@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,9 +60,9 @@ class Database:
         names_one = any(str(some[0].parents[1]) in said["exception_message"] for some in self.files.values() if some)
         return names_one or said.get("exception_type") in _OF_FILES
 
-    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """Run one statement."""
-        return self.connection.execute(sql)
+    def execute(self, sql: str, values: Sequence[object] = ()) -> duckdb.DuckDBPyConnection:
+        """Run one statement, with ``values`` for its question marks."""
+        return self.connection.execute(sql, values)
 
     def parts(self, table: str, first: int, last: int) -> str:
         """The rows of the parts from ``first`` to before ``last`` of those that are finished, in SQL."""

@@ -95,7 +95,7 @@ def plain(value: Any) -> Any:
 
 
 @contextmanager
-def file_to_write(path: Path, run_folder: Path) -> Iterator[IO[bytes]]:
+def file_to_write(path: Path, run_folder: Path | None = None) -> Iterator[IO[bytes]]:
     """A file that is at ``path`` when the block has ended well, and never in part.
 
     Raises
@@ -103,7 +103,7 @@ def file_to_write(path: Path, run_folder: Path) -> Iterator[IO[bytes]]:
     HpsimError
         When it cannot be written, or would be in the run folder, which is only read.
     """
-    if path.resolve().is_relative_to(run_folder.resolve()):
+    if run_folder is not None and path.resolve().is_relative_to(run_folder.resolve()):
         raise HpsimError(str(path), "is inside the run folder, which is only read", "choose another place with --out")
     # Links are followed, and a device or a pipe is written as it is: a file put in their place would destroy them.
     final = path.resolve()
@@ -127,4 +127,4 @@ def file_to_write(path: Path, run_folder: Path) -> Iterator[IO[bytes]]:
 
 
 def _refused(path: Path, error: OSError) -> HpsimError:
-    return HpsimError(str(path), f"cannot be written ({error.strerror or error})", "choose another place with --out")
+    return HpsimError(str(path), f"cannot be written ({error.strerror or error})", "choose another place")

@@ -6,6 +6,7 @@ import json
 import textwrap
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import click
@@ -41,6 +42,7 @@ Results = list[dict[str, Any]]  # of one pipeline, one for each number of micro-
 )
 @click.option("--measured", metavar="T,…", help="A measured makespan for each M: how far it is from those computed.")
 @regime_options
+@click.option("--plot", "picture", metavar="OUT", help="Draw the GPipe formula's error against M: .svg, .png or .pdf.")
 @click.option(
     "--sort",
     type=click.Choice(("makespan", "slope", "name", "file")),
@@ -62,6 +64,7 @@ def calc(
     sort: str | None,
     top: int | None,
     full: bool,
+    picture: str | None,
     as_json: bool,
     **knobs: str | None,
 ) -> None:
@@ -86,6 +89,12 @@ def calc(
                 from hpsim.cli.calc_regime import check_fit
 
                 check_fit(pipeline, regime, count, about.get("name"))
+    if picture is not None:
+        from hpsim.analysis.figure import save_pipelines
+
+        named = [(about.get("name", ""), pipeline) for about, pipeline in entries]
+        save_pipelines(named, counts[-1], regime, Path(picture))
+        click.echo(picture, err=True)
     results = (_results(about, pipeline, counts, share, makespans, regime) for about, pipeline in entries)
     chosen: Iterable[Results] = results
     if sort is not None or top is not None:

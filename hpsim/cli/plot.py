@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hpsim.analysis.figure import KINDS
+from hpsim.analysis.figure import FORMS, KINDS
 from hpsim.cli.summary import warn_unfinished
 
 
@@ -21,7 +21,10 @@ from hpsim.cli.summary import warn_unfinished
     metavar="FILE",
     help="A .png, .svg or .pdf [default: <name of the run>-<kind>.png here].",
 )
-def plot(folder: Path, kind: str, out: Path | None) -> None:
+@click.option(
+    "--style", "form", type=click.Choice(FORMS), default="light", show_default=True, help="Colours, for a background."
+)
+def plot(folder: Path, kind: str, out: Path | None, form: str) -> None:
     """Draw the run folder RUN, finished or not, in the width of a column; prints the name of the file."""
     from hpsim.analysis.figure import save
     from hpsim.analysis.run import open_run
@@ -29,5 +32,5 @@ def plot(folder: Path, kind: str, out: Path | None) -> None:
     run = open_run(folder)
     warn_unfinished(run)
     target = out or Path(f"{run.sweep['name']}-{kind}.png")
-    save(run, kind, target)
+    save(run, kind, target, form)
     click.echo(target)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hpsim.analysis.figure import FORMS
 from hpsim.cli.options import WHOLE
 from hpsim.cli.pipeline_options import (
     names_in_short,
@@ -44,6 +45,7 @@ _ENDINGS = "a file that ends in .svg, .png or .pdf for a figure, or in .json for
 @regime_options
 @click.option("--width", type=WHOLE, metavar="N", help="Columns of the chart.  [default: the terminal's, or 80]")
 @click.option("--out", "outs", metavar="FILE", multiple=True, help=f"Write {_ENDINGS}; repeat.")
+@click.option("--style", type=click.Choice(FORMS), default="light", show_default=True, help="Colours of a figure.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers of the schedule as JSON.")
 def timeline(
     file: str | None,
@@ -55,6 +57,7 @@ def timeline(
     M: str,
     width: int | None,
     outs: tuple[str, ...],
+    style: str,
     as_json: bool,
     **knobs: str | None,
 ) -> None:
@@ -81,7 +84,7 @@ def timeline(
     in_unit = printable(about["unit"] or "") or None
     names = [printable(name) for name in about.get("stages", ())]
     for path in written:
-        _write(path, made, in_unit, names)
+        _write(path, made, in_unit, names, style)
         click.echo(path, err=as_json)
     if as_json:
         click.echo(_as_json(made, regime, about))
@@ -103,7 +106,7 @@ def _file(out: str) -> Path:
     return file
 
 
-def _write(file: Path, made: Schedule, unit: str | None, names: Sequence[str]) -> None:
+def _write(file: Path, made: Schedule, unit: str | None, names: Sequence[str], style: str) -> None:
     form = file.suffix.lower().removeprefix(".")
     if form == _TRACE:
         from hpsim.timeline.trace import trace
@@ -114,7 +117,7 @@ def _write(file: Path, made: Schedule, unit: str | None, names: Sequence[str]) -
     else:
         from hpsim.timeline.picture import picture
 
-        content = picture(made, form, unit, names)
+        content = picture(made, form, unit, names, style)
     try:
         file.write_bytes(content)
     except OSError as error:

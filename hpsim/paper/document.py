@@ -51,7 +51,11 @@ def markdown(blocks: Sequence[Block], folder: str) -> str:
 
 
 def page(blocks: Sequence[Block], image: Callable[[str], bytes]) -> str:
-    """The document as one HTML file that loads nothing: ``image`` gives the SVG of a picture, which is inlined."""
+    """The document as one HTML file that loads nothing.
+
+    ``image`` gives the SVG of a picture's name, and with ``-dark`` behind the name the one for dark screens; both are
+    inlined.
+    """
     title = next(block.text for block in blocks if isinstance(block, Heading))
     sections = [block.text for block in blocks if isinstance(block, Heading) and block.level > 1]
     links = "".join(f'<li><a href="#{_anchor(text)}">{html.escape(text)}</a></li>' for text in sections)
@@ -92,10 +96,15 @@ def _html(block: Block, image: Callable[[str], bytes]) -> str:
         case Table():
             return _html_table(block)
         case Picture(name, caption):
-            data = base64.b64encode(image(name)).decode("ascii")
             words = html.escape(caption)
-            source = f"data:image/svg+xml;base64,{data}"
-            return f'<figure><img alt="{words}" src="{source}"><figcaption>{words}</figcaption></figure>'
+            light, dark = (
+                f"data:image/svg+xml;base64,{base64.b64encode(image(name + form)).decode('ascii')}"
+                for form in ("", "-dark")
+            )
+            return (
+                f'<figure><picture><source media="screen and (prefers-color-scheme: dark)" srcset="{dark}">'
+                f'<img alt="{words}" src="{light}"></picture><figcaption>{words}</figcaption></figure>'
+            )
 
 
 def _html_table(table: Table) -> str:

@@ -1,8 +1,7 @@
-"""The figures of the paper as PNG and SVG, each the same bytes whenever it is drawn."""
+"""The figures of the paper as PNG and SVG, and in dark as SVG, each the same bytes whenever it is drawn."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
 WIDTH = 3.35  # inches, the 8.5 cm of a column
 HEIGHT = 2.5  # of a plot
 
-WITH_LOG = ("figure5-right.png", "figure5-right.svg")
-
-_METADATA: dict[str, dict[str, None]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+_FILES = {".png": "light", ".svg": "light", "-dark.svg": "dark"}  # what stands behind a figure's name → its form
+_WITH_LOG = "figure5-right"
+WITH_LOG = tuple(_WITH_LOG + ending for ending in _FILES)
 
 
 def pictures(measured: Measured | None) -> Iterator[tuple[str, bytes]]:
@@ -31,24 +30,21 @@ def pictures(measured: Measured | None) -> Iterator[tuple[str, bytes]]:
         "figure5-left": (figures.constant_bias,),
     }
     if measured is not None:
-        plots["figure5-right"] = (partial(figures.hosts, measured),)
+        plots[_WITH_LOG] = (partial(figures.hosts, measured),)
     for name, panels in plots.items():
-        for form, image in _drawn(panels):
-            yield f"{name}.{form}", image
+        for ending, form in _FILES.items():
+            yield name + ending, _drawn(panels, form, ending.rpartition(".")[2])
 
 
-def _drawn(panels: Sequence[Callable[[Axes], Axes]]) -> Iterator[tuple[str, bytes]]:
-    """The panels, one above the other."""
+def _drawn(panels: Sequence[Callable[[Axes], Axes]], form: str, kind: str) -> bytes:
+    """The panels, one above the other, in the form ``light`` or ``dark`` as a file of this kind."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from hpsim.analysis.plots.style import LOOK
+    from hpsim.analysis.plots.style import image, look
 
-    with rc_context(LOOK):
+    with rc_context(look(form)):
         figure = Figure(figsize=(WIDTH, HEIGHT * len(panels)), layout="constrained")
         for panel, ax in zip(panels, figure.subplots(len(panels), squeeze=False)[:, 0], strict=True):
             panel(ax)
-        for form, metadata in _METADATA.items():
-            image = io.BytesIO()
-            figure.savefig(image, format=form, metadata=metadata)
-            yield form, image.getvalue()
+        return image(figure, kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -16,6 +17,8 @@ from hpsim.paper.tables import TABLE_1_M, Partition, Validated
 from hpsim.paper.verdict import AGREE, CONTRADICTION, DISAGREE, NO_LOG, NOT_IN_FULL, VERDICTS
 
 TITLE = "The numbers of “Exact Makespan Bounds and the GPipe Homogeneity Bias”, computed again"
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _WITHOUT_VERDICT = [name for name in COLUMNS if name != "verdict"]
 
@@ -184,7 +187,7 @@ def _table_2(points: Sequence[Validated]) -> Iterator[Block]:
 def _searches(evidence: Evidence) -> Iterator[Block]:
     yield Heading("Random search for counterexamples")
     yield Paragraph(
-        "Recurrence against closed form. In double precision they must agree within 1e-9, as in the paper; in exact "
+        "Recurrence against closed form. In double precision they must agree within 10⁻⁹, as in the paper; in exact "
         "arithmetic "
         "they must be equal. A tenth of the random configurations is forced onto ties and boundaries."
     )
@@ -199,7 +202,7 @@ def _searches(evidence: Evidence) -> Iterator[Block]:
 def _search(name: str, found: Search) -> list[str]:
     totals = found.totals
     counts = [f"{count:,}" for count in (totals.configs, totals.points, totals.violations)]
-    worst = f"{found.worst:.1e}" if found.worst else "0"
+    worst = powers(f"{found.worst:.1e}") if found.worst else "0"
     return [name, ", ".join(found.sweep.claims), found.sweep.arithmetic, *counts, worst]
 
 
@@ -267,8 +270,14 @@ def _all_numbers(numbers: Sequence[Row]) -> Iterator[Block]:
 
 
 def _rows(numbers: Sequence[Row], columns: Sequence[str] = COLUMNS) -> Table:
-    cells = [[getattr(row, name) for name in columns] for row in numbers]
+    cells = [[powers(getattr(row, name)) for name in columns] for row in numbers]
     return Table([name.capitalize() for name in columns], cells, frozenset({2, 3}))
+
+
+def powers(text: str) -> str:
+    """Powers of ten as they are written by hand: 10⁵ for ``10^5``, 2.2×10⁻¹⁶ for a whole text ``2.2e-16``."""
+    text = re.sub(r"^(\d+(?:\.\d+)?)e(?=[-+]?\d+$)", r"\1×10^", text)
+    return re.sub(r"\b10\^([-+]?)0*(\d+)", lambda m: f"10{(m[1].strip('+') + m[2]).translate(_RAISED)}", text)
 
 
 def _vector(values: Sequence[float]) -> str:

@@ -24,6 +24,7 @@ def plot_bias(run: Run, ax: Axes | None = None) -> Axes:
     """
     run.need("configs", "the plot of biases")
     ax = style.axes(ax)
+    colors = style.theme(ax)
     with connect(run) as database:
         rows = quantiles(database, "configs", "bias", ["S"])
     boxes = [
@@ -42,15 +43,15 @@ def plot_bias(run: Run, ax: Axes | None = None) -> Axes:
         positions=[row["S"] for row in rows],
         widths=0.6,
         patch_artist=True,
-        boxprops={"facecolor": "#cfe3f1", "edgecolor": style.BLUE, "linewidth": 0.8},
-        medianprops={"color": style.ORANGE, "linewidth": 1.6},
-        whiskerprops={"color": style.BLUE, "linewidth": 0.8},
-        capprops={"color": style.BLUE, "linewidth": 0.8},
-        flierprops={"marker": "x", "markersize": 4, "markeredgecolor": style.BLACK},
+        boxprops={"facecolor": (colors.blue, 0.2), "edgecolor": colors.blue, "linewidth": 0.8},
+        medianprops={"color": colors.rust, "linewidth": 1.6},
+        whiskerprops={"color": colors.blue, "linewidth": 0.8},
+        capprops={"color": colors.blue, "linewidth": 0.8},
+        flierprops={"marker": "x", "markersize": 4, "markeredgecolor": colors.ink},
         manage_ticks=False,
     )
     style.stage_axis(ax, [row["S"] for row in rows])
     ax.set_ylabel(f"homogeneity bias {style.unit(run)}")
     ax.set_ylim(bottom=0)
-    ax.set_title("box 25–75 %, line median, whiskers 5–95 %, × max", loc="left", fontsize="small")
+    style.remark(ax, "box 25–75 %, line median, whiskers 5–95 %, × max")
     return ax

@@ -28,15 +28,17 @@ def plot_phase(run: Run, ax: Axes | None = None) -> Axes:
     ax = style.axes(ax)
     with connect(run) as database:
         rows = phase_by_stages(database)
-    bars = ax.bar([row["S"] for row in rows], [100 * row["share"] for row in rows], width=0.7, color=style.BLUE)
+    bars = ax.bar(
+        [row["S"] for row in rows], [100 * row["share"] for row in rows], width=0.7, color=style.theme(ax).blue
+    )
     if len(rows) <= _LABELLED:
         ax.bar_label(bars, [f"{100 * row['share']:.0f} %" for row in rows], padding=1.5, fontsize="small")
     style.stage_axis(ax, [row["S"] for row in rows])
     ax.set_ylim(0, 110)
     ax.set_yticks(range(0, 101, 20))
     ax.set_ylabel(r"configurations with $\sigma_{\max}>\tau_{\max}$ [%]")
-    ax.set_title(
+    style.remark(
+        ax,
         f"phase transition in {sum(row['in_transition'] for row in rows):,} of {sum(row['configs'] for row in rows):,}",
-        loc="left",
     )
     return ax

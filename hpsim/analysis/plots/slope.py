@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpsim.analysis.database import Database, connect
+from hpsim.analysis.database import Database, connect, quoted
 from hpsim.analysis.plots import style
 from hpsim.errors import RunFolderError
 
@@ -41,7 +41,6 @@ def plot_slope(run: Run, ax: Axes | None = None) -> Axes:
     counts = run.sweep["microbatches"]
     if len(counts) < 2:
         raise RunFolderError(str(run.path), f"has M = {counts[0]} only", "a slope needs two numbers of micro-batches")
-    ax = style.axes(ax)
     with connect(run) as database:
         if (
             _one(database, f"SELECT {_ONE_PIPELINE} FROM configs")
@@ -56,20 +55,79 @@ def plot_slope(run: Run, ax: Axes | None = None) -> Axes:
         raise RunFolderError(
             str(run.path), "has no pipeline with a link and a time above 0", "a slope stands against transfer times"
         )
-    looks = style.of_regimes(run.regimes)
-    for regime in run.regimes:
-        look = {**looks[regime], "marker": style.marks(rows, looks[regime]["marker"])}
-        x, mean, low, high = (
-            [row[key] for row in rows] for key in ("x", f"mean_{regime}", f"low_{regime}", f"high_{regime}")
-        )
-        ax.fill_between(x, low, high, color=look["color"], alpha=0.2, linewidth=0)
-        ax.plot(x, mean, label=regime, **{**look, "markersize": 3})
-    if slack is None:
-        _against_reach(ax)
-    else:
-        _against_transfer(ax, run, slack)
-    ax.legend(loc="best")
+    if len(run.regimes) <= style.MOST_LINES:
+        return _together(run, rows, slack, style.axes(ax))
+    return _apart(run, rows, slack, ax)
+
+
+def _together(run: Run, rows: list[dict[str, Any]], slack: float | None, ax: Axes) -> Axes:
+    """A line and a band for each regime, in the same axes."""
+    looks = style.of_regimes(run.regimes, style.theme(ax))
+    for regime, look in looks.items():
+        _band(ax, rows, regime, look["color"])
+        _line(ax, rows, regime, **look)
+    _transition(ax, slack)
+    text, x, y = _texts(run, slack)
+    ax.set(xlabel=x, ylabel=y)
+    style.remark(ax, text)
+    ends = [(rows[-1]["x"], rows[-1][f"mean_{r}"], style.folded(r), look["color"]) for r, look in looks.items()]
+    style.name_lines(ax, ends)
     return ax
+
+
+def _apart(run: Run, rows: list[dict[str, Any]], slack: float | None, ax: Axes | None) -> Axes:
+    """A panel for each regime, with the lines of all others behind its own."""
+    ax, part, places = style.panels(ax, len(run.regimes), "regimes")
+    colors = style.theme(ax)
+    for regime, place in zip(run.regimes, places, strict=True):
+        for other in run.regimes:
+            _line(place, rows, other, color=colors.quiet, linewidth=0.5, alpha=0.6)
+        _band(place, rows, regime, colors.blue)
+        _line(place, rows, regime, color=colors.blue, linewidth=1.6)
+        _transition(place, slack, small=True)
+        place.set_title(style.folded(regime, style.PANEL), loc="left")
+    text, x, y = _texts(run, slack)
+    style.common_labels(part, f"{text}; grey: the others", x, y)
+    return ax
+
+
+def _line(ax: Axes, rows: list[dict[str, Any]], regime: str, **look: Any) -> None:
+    look["marker"] = style.marks(rows, look.get("marker", ""))
+    x, mean = ([row[key] for row in rows] for key in ("x", f"mean_{regime}"))
+    ax.plot(x, mean, label=regime, **{**look, "markersize": 3})
+
+
+def _band(ax: Axes, rows: list[dict[str, Any]], regime: str, color: str) -> None:
+    x, low, high = ([row[key] for row in rows] for key in ("x", f"low_{regime}", f"high_{regime}"))
+    ax.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
+
+
+def _transition(ax: Axes, slack: float | None, *, small: bool = False) -> None:
+    """The line where blocking begins to cost throughput, and the scales of the axes."""
+    ax.axvline(1 if slack is None else slack, color=style.theme(ax).ink, linewidth=0.8, linestyle=":")
+    if slack is None:
+        style.plain_log(ax, "x", small=small)
+        style.plain_log(ax, "y", small=small)
+
+
+def _texts(run: Run, slack: float | None) -> tuple[str, str, str]:
+    """What the marks mean, and what stands on the axes."""
+    if slack is None:
+        return (
+            "line: mean, band: all, dotted: phase transition",
+            r"largest $\tau_s+d_s$ of a sending stage $/\,\tau_{\max}$",
+            r"time per micro-batch $/\,\tau_{\max}$",
+        )
+    return (
+        f"dotted: smallest slack of a link, {slack:g}{f' {style.plain(run.unit)}' if run.unit else ''}",
+        f"transfer time d of every link {style.unit(run)}",
+        f"time per micro-batch {style.unit(run)}",
+    )
+
+
+def _of(what: str, regime: str) -> str:
+    """The column of a regime, in SQL."""
+    return quoted(f"{what}_{regime}")
 
 
 def _one(database: Database, sql: str) -> Any:
@@ -89,7 +147,9 @@ def _rows(database: Database, run: Run, x: str, place: str, per: str) -> list[di
         into = "INSERT INTO places" if start else "CREATE TEMP TABLE places AS"
         database.execute(f"{into} {_slopes(run, configs, points, x, place, per)}")
     merged = ", ".join(
-        f"sum(total_{r}) / sum(n) AS mean_{r}, min(low_{r}) AS low_{r}, max(high_{r}) AS high_{r}" for r in run.regimes
+        f"sum({_of('total', r)}) / sum(n) AS {_of('mean', r)}, min({_of('low', r)}) AS {_of('low', r)}, "
+        f"max({_of('high', r)}) AS {_of('high', r)}"
+        for r in run.regimes
     )
     found = database.execute(f"SELECT sum(x) / sum(n) AS x, {merged} FROM places GROUP BY place ORDER BY 1")
     names = [column[0] for column in found.description]
@@ -99,10 +159,14 @@ def _rows(database: Database, run: Run, x: str, place: str, per: str) -> list[di
 def _slopes(run: Run, configs: str, points: str, x: str, place: str, per: str) -> str:
     """The statement that adds up the slopes at each place, over the configurations of a few parts."""
     before, last = run.sweep["microbatches"][-2:]
-    rises = ", ".join(f"sum(CASE M WHEN {last} THEN T_{r} ELSE -T_{r} END) AS rise_{r}" for r in run.regimes)
-    slopes = ", ".join(f"rise_{r} / {last - before} / {per} AS slope_{r}" for r in run.regimes)
+    rises = ", ".join(
+        f"sum(CASE M WHEN {last} THEN {_of('T', r)} ELSE -{_of('T', r)} END) AS {_of('rise', r)}" for r in run.regimes
+    )
+    slopes = ", ".join(f"{_of('rise', r)} / {last - before} / {per} AS {_of('slope', r)}" for r in run.regimes)
     added = ", ".join(
-        f"sum(slope_{r}) AS total_{r}, min(slope_{r}) AS low_{r}, max(slope_{r}) AS high_{r}" for r in run.regimes
+        f"sum({_of('slope', r)}) AS {_of('total', r)}, min({_of('slope', r)}) AS {_of('low', r)}, "
+        f"max({_of('slope', r)}) AS {_of('high', r)}"
+        for r in run.regimes
     )
     return f"""
         WITH rises AS (
@@ -115,19 +179,3 @@ def _slopes(run: Run, configs: str, points: str, x: str, place: str, per: str) -
         )
         SELECT place, count(*) AS n, sum(x) AS x, {added} FROM slopes GROUP BY place
     """
-
-
-def _against_transfer(ax: Axes, run: Run, slack: float) -> None:
-    ax.axvline(slack, color=style.BLACK, linewidth=0.8, linestyle=":")
-    ax.set_title(f"dotted: smallest slack of a link, {slack:g}{f' {run.unit}' if run.unit else ''}", loc="left")
-    ax.set_xlabel(f"transfer time d of every link {style.unit(run)}")
-    ax.set_ylabel(f"time per micro-batch {style.unit(run)}")
-
-
-def _against_reach(ax: Axes) -> None:
-    ax.axvline(1, color=style.BLACK, linewidth=0.8, linestyle=":")
-    style.plain_log(ax, "x")
-    style.plain_log(ax, "y")
-    ax.set_title("line: mean, band: all; dotted: phase transition", loc="left")
-    ax.set_xlabel(r"largest $\tau_s+d_s$ of a sending stage $/\,\tau_{\max}$")
-    ax.set_ylabel(r"time per micro-batch $/\,\tau_{\max}$")
