@@ -56,6 +56,9 @@ class SearchResult:
         How near the statement came to failing, relative to the sides compared.
     shown : tuple of (stages, M)
         Where the solver showed that there is no counterexample, whatever the times.
+    linked : SearchResult or None
+        Where the simplest counterexample lacks a link: what the same search came to with at least two stages in each
+        pipeline.
     """
 
     question: Question
@@ -68,6 +71,7 @@ class SearchResult:
     doubtful: int
     margin: float | None
     shown: tuple[tuple[tuple[int, ...], int], ...] = ()
+    linked: SearchResult | None = None
 
     @property
     def decided(self) -> int:
@@ -78,3 +82,15 @@ class SearchResult:
     def refuted(self) -> bool:
         """Whether a counterexample is in hand."""
         return self.example is not None
+
+    @property
+    def lacks_link(self) -> bool:
+        """Whether a pipeline of the counterexample has no link, although the statement is about links."""
+        if self.example is None or self.question.only_stages is not None:
+            return False
+        return min(self.example.shape) == 1 and self.question.about_links
+
+    @property
+    def most_telling(self) -> SearchResult:
+        """The result whose counterexample is worth keeping: the one with links, if there is one."""
+        return self.linked if self.linked is not None and self.linked.refuted else self
