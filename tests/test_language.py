@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from hpsim.claims import tree
-from hpsim.claims.parse import MOST_CHARACTERS, MOST_LEVELS, check_regime_name, parse
+from hpsim.claims.parse import MOST_CHARACTERS, MOST_LEVELS, check_regime_name, is_prose, parse
 from hpsim.claims.tree import StatementError
 
 REFUSED = {
@@ -118,6 +118,31 @@ def test_what_is_refused_and_where(text: str) -> None:
     assert allowed in error.allowed
     assert "\n" not in str(error)
     assert len(str(error)) < 400
+
+
+PROSE = [
+    *("blocking is always slower", "is async faster?", "Corollary 5", "?", "阻塞总是更慢", "don't", "tau is d"),
+    *("https://example.org", "https://example.org/?a=1&b=2", "{a: 1}", "__import__('os')"),
+    *("import os; print(1 < 2)", "def f(x):\n  return x < 1", "T_blocking is always >= T_async", "T_async T_free"),
+]
+MEANT = [
+    *("T_async <= T_blocking", "T = 3", "42", "", "T_async", "1 2 > 1", "M 2 > 1", "max tau > 1", "tau[0:1] > 1"),
+    *(
+        "τ ≤ σ",
+        "tau^2",
+        "not T_async",
+        "free and blocking",
+        "implies(all d <= tau, M > 1)",
+        "T(x) y > 1",
+        "tau\x00 < 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "prose"), [(text, text in PROSE) for text in (*PROSE, *MEANT)], ids=ascii)
+def test_plain_words_are_told_from_statements_with_a_mistake(text: str, prose: bool) -> None:
+    """Words without signs between them, addresses and programs; but not what the language nearly is."""
+    assert is_prose(text, ["x"]) == prose
 
 
 def test_every_refusal_is_quick_at_any_depth_of_the_stack() -> None:

@@ -504,7 +504,25 @@ BAD = [
     (["tau < 3"], "all(tau < 3) or any(tau < 3)"),
     ([""], "nothing is written"),
     (["tau.__class__ == 1"], "column 1: a dot"),
-    (["__import__('os')"], "column 12: the character"),
+    (["__import__('os')"], "is no statement; a condition, for example T_async <= T_blocking"),
+    (["blocking is always slower"], "or a claim such as loose-sandwich, 'No real pipeline is slower than blocking'"),
+    (
+        ["async beats blocking"],
+        "'async beats blocking' is no statement; a condition, for example T_async <= T_blocking; or",
+    ),
+    (
+        ["is async faster?"],
+        "no statement; a condition, for example T_async <= T_blocking; or the id of a claim, see hpsim",
+    ),
+    (["https://example.org/?a=1&b=2"], "is no statement; a condition, for example T_async <= T_blocking"),
+    (["import numpy\nprint(1 < 2)"], "is no statement; a condition, for example T_async <= T_blocking"),
+    (["the order of stages does not matter"], "or a claim such as prop2, "),
+    (["Corollary 5"], "or a claim such as cor5, "),
+    (["theorem 2"], "or a claim such as thm2, "),
+    (["Graham's bound"], "or a claim such as graham, "),
+    (["Cor5"], "Cor5 is neither a condition nor the id of a claim; did you mean cor5"),
+    (["42"], "a number, not a condition; a comparison, for example T_async <= T_blocking"),
+    (["T = 3"], "column 3: a single =; == for equality, for example T_async == T_blocking"),
     (["(" * 5000], "nested deeper"),
     (["A.tau == B.tau"], "column 1"),
     (["nosuchclaim"], "neither a condition nor the id of a claim; see hpsim claims"),
@@ -538,6 +556,13 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], told: str) -> N
         assert result.exit_code == 2
         assert told in result.stderr
     assert result.stdout == ""
+
+
+def test_prove_says_the_same_of_plain_words() -> None:
+    """One place reads what is a statement or an id, for every command."""
+    told = [str(run(command, "blocking is always slower").exception) for command in ("search", "prove")]
+    assert told[0] == told[1]
+    assert told[0].startswith("statement: 'blocking is always slower' is no statement; ")
 
 
 def test_a_mistake_ends_the_command_with_exit_code_2() -> None:

@@ -138,7 +138,7 @@ def space_of(sweep: Sweep, question: Question) -> Space:
 def points(question: Question, sweep: Sweep, ids: range, turn: int) -> Iterator[Points]:
     """The points of some configurations: a function of these arguments alone."""
     counts = np.array(sweep.microbatches, dtype=np.float64)[:, None, None]
-    ours = [batch for batch in batches(sweep, ids) if batch.S >= question.least_stages]
+    ours = [batch for batch in batches(sweep, ids) if question.least_stages <= batch.S]
     if len(question.pipelines) == 1:
         for batch in ours:
             yield _points(sweep, [batch], counts, len(batch.ids))
@@ -195,7 +195,7 @@ def _pairs(question: Question, sweep: Sweep, ids: range, ours: list[Batch], turn
     """Batches of A's and B's; B's come from another stream, or from the same list moved on by some places."""
     if sweep.source == "sampled":
         drawn = batches(sweep.model_copy(update={"seed": (sweep.seed + _GOLDEN // 2) % _SEEDS}), ids)
-        theirs = [batch for batch in drawn if batch.S >= question.least_stages]
+        theirs = [batch for batch in drawn if question.least_stages <= batch.S]
     else:
         theirs = [_moved(batch, turn + 1) for batch in ours]
     if question.relation is None:
