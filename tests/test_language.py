@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from hpsim.claims import tree
-from hpsim.claims.parse import MOST_CHARACTERS, MOST_LEVELS, check_regime_name, is_prose, parse
+from hpsim.claims.parse import MOST_CHARACTERS, MOST_LEVELS, MOST_PARTS, check_regime_name, is_prose, parse
 from hpsim.claims.tree import StatementError
 
 REFUSED = {
@@ -102,6 +102,8 @@ REFUSED = {
     "not " * 2000 + "1 > 0": ("column 401", "nested deeper than 100 levels", ""),
     "1" + " + 1" * 2000 + " > 0": ("", "nested deeper than 100 levels", ""),
     "A" + ".a" * 3000 + " > 0": ("", "", ""),
+    " and ".join(["1 < 2"] * 100): ("column 995", "more than 300 names, numbers and operations", "at most 300"),
+    f"max({', '.join('M' * 400)}) > 1": ("column 899", "more than 300 names", "or several statements"),
     "1 > 0 " * 2000: ("statement", "12000 characters", "at most 10000"),
 }
 
@@ -234,6 +236,7 @@ def test_a_relation_lets_vectors_of_two_pipelines_meet() -> None:
 def test_nesting_up_to_the_limit_is_read() -> None:
     """A statement just within the limits is accepted."""
     assert parse("-" * (MOST_LEVELS - 3) + "1 < 2").root.type == "condition"
+    assert parse(" and ".join(["1 < 2"] * (MOST_PARTS // 3 - 1))).root.type == "condition"
     filler = " " * (MOST_CHARACTERS - 5)
     assert parse("1 <" + filler + " 2").root.type == "condition"
 

@@ -25,14 +25,23 @@ class Checker(Names):
     """Turns the syntax tree of one text into a checked tree; parameters and attributes as for :class:`Names`.
 
     ``same_length`` says whether pipelines A and B have the same number of stages, ``most_levels`` how deep the tree may
-    be.
+    be, ``most_parts`` how many names, numbers and operations it may have.
     """
 
-    def __init__(self, line: str, start: int, regimes: Sequence[str], same_length: bool, most_levels: int) -> None:
+    def __init__(
+        self,
+        line: str,
+        start: int,
+        regimes: Sequence[str],
+        same_length: bool,
+        most_levels: int,
+        most_parts: int,
+    ) -> None:
         super().__init__(line, start, regimes)
         self.same_length = same_length
         self.most_levels = most_levels
-        self.level = 0
+        self.most_parts = most_parts
+        self.level = self.seen = 0
 
     def condition(self, expression: ast.expr) -> Node:
         """The whole statement: one condition."""
@@ -48,6 +57,10 @@ class Checker(Names):
         self.level += 1
         if self.level > self.most_levels:
             refuse(self.place(expression).column, f"nested deeper than {self.most_levels} levels", "a flatter one")
+        self.seen += 1
+        if self.seen > self.most_parts:
+            allowed = f"at most {self.most_parts}; or several statements"
+            refuse(self.place(expression).column, f"more than {self.most_parts} names, numbers and operations", allowed)
         place = self.place(expression)
         match expression:
             case ast.Constant():

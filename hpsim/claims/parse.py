@@ -20,6 +20,8 @@ from hpsim.regime import NAMES as REGIMES
 
 MOST_CHARACTERS = 10_000
 MOST_LEVELS = 100
+MOST_PARTS = 300
+"""Names, numbers and operations: a search takes time in proportion, and the longest claim of the catalogue has 27."""
 
 _CHARACTERS = re.compile(r"[A-Za-z0-9_ .,()\[\]+\-*/<>=!]")
 _HINTS = {
@@ -73,7 +75,7 @@ def parse(text: str, regimes: Iterable[str] = (), relation: str | None = None) -
     _guard(line)
     line = line.rstrip()
     start = len(line) - len(line.lstrip())
-    checker = Checker(line, start, tuple(regimes), relation is not None, MOST_LEVELS)
+    checker = Checker(line, start, tuple(regimes), relation is not None, MOST_LEVELS, MOST_PARTS)
     root = checker.condition(_syntax_tree(line, start))
     return Statement(line, root, ("A", "B") if checker.prefixed else ("",))
 
