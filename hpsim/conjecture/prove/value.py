@@ -24,7 +24,7 @@ STAGE = "one "
 WHOLE = frozenset({N, "S", "A.S", "B.S"})
 """Variables that are whole numbers."""
 _MOST_CASES = 64
-_MOST_COMPARED = 50_000  # comparisons of a formula that is negated
+_MOST_COMPARED = 10_000  # comparisons of a formula that is negated
 
 
 @dataclass(frozen=True)
