@@ -104,6 +104,8 @@ REFUSED = {
     "A" + ".a" * 3000 + " > 0": ("", "", ""),
     " and ".join(["1 < 2"] * 100): ("column 995", "more than 300 names, numbers and operations", "at most 300"),
     f"max({', '.join('M' * 400)}) > 1": ("column 899", "more than 300 names", "or several statements"),
+    "T_async(T_async(T_async)) > 0": ("column 9", "makespans within makespans", "T_async(T_free(2))"),
+    "T_async(" * 80 + "M" + ")" * 80 + " > 0": ("column 625", "makespans within makespans", "at most one within"),
     "1 > 0 " * 2000: ("statement", "12000 characters", "at most 10000"),
 }
 
@@ -236,6 +238,7 @@ def test_a_relation_lets_vectors_of_two_pipelines_meet() -> None:
 def test_nesting_up_to_the_limit_is_read() -> None:
     """A statement just within the limits is accepted."""
     assert parse("-" * (MOST_LEVELS - 3) + "1 < 2").root.type == "condition"
+    assert parse("T_async(1 + T_free(2)*T_async) > 0").root.type == "condition"
     assert parse(" and ".join(["1 < 2"] * (MOST_PARTS // 3 - 1))).root.type == "condition"
     filler = " " * (MOST_CHARACTERS - 5)
     assert parse("1 <" + filler + " 2").root.type == "condition"

@@ -143,6 +143,11 @@ class Checker(Names):
 
     def _makespan(self, place: Place, pipeline: str, regime: str, count: ast.expr | None) -> Node:
         node = None if count is None else self._typed(count, ("number",), "a number of micro-batches is")
+        if (
+            node is not None and _makespans_within(node) > 1
+        ):  # numbers of micro-batches without end, each pipeline its own
+            found = "makespans within makespans within the number of micro-batches"
+            refuse(node.column, found, "at most one within, for example T_async(T_free(2))")
         return tree.Makespan(*place, "number", None, pipeline, regime, node)
 
     def _function(self, place: Place, name: str, arguments: list[ast.expr]) -> Node:
@@ -226,6 +231,11 @@ class Checker(Names):
         kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(expression).__name__).lower()
         names = {"if exp": "if … else", "tuple": "a comma", "named expr": "an assignment", "unary op": "an operator"}
         refuse(place.column, f"{names.get(kind, kind)} is not part of the language", f"a condition, {EXAMPLE}")
+
+
+def _makespans_within(node: Node) -> int:
+    """How many makespans stand within one another."""
+    return isinstance(node, tree.Makespan) + max(map(_makespans_within, node.parts), default=0)
 
 
 def _kind(length_of: str | None, scalar: Literal["number", "condition"]) -> Type:
