@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from hpsim.claims import tree
-from hpsim.claims.parse import MOST_CHARACTERS, MOST_LEVELS, check_regime_name, parse
+from hpsim.claims.parse import MOST_CHARACTERS, MOST_LEVELS, MOST_PARTS, check_regime_name, is_prose, parse
 from hpsim.claims.tree import StatementError
 
 REFUSED = {
@@ -102,6 +102,10 @@ REFUSED = {
     "not " * 2000 + "1 > 0": ("column 401", "nested deeper than 100 levels", ""),
     "1" + " + 1" * 2000 + " > 0": ("", "nested deeper than 100 levels", ""),
     "A" + ".a" * 3000 + " > 0": ("", "", ""),
+    " and ".join(["1 < 2"] * 100): ("column 995", "more than 300 names, numbers and operations", "at most 300"),
+    f"max({', '.join('M' * 400)}) > 1": ("column 899", "more than 300 names", "or several statements"),
+    "T_async(T_async(T_async)) > 0": ("column 9", "makespans within makespans", "T_async(T_free(2))"),
+    "T_async(" * 80 + "M" + ")" * 80 + " > 0": ("column 625", "makespans within makespans", "at most one within"),
     "1 > 0 " * 2000: ("statement", "12000 characters", "at most 10000"),
 }
 
@@ -118,6 +122,31 @@ def test_what_is_refused_and_where(text: str) -> None:
     assert allowed in error.allowed
     assert "\n" not in str(error)
     assert len(str(error)) < 400
+
+
+PROSE = [
+    *("blocking is always slower", "is async faster?", "Corollary 5", "?", "阻塞总是更慢", "don't", "tau is d"),
+    *("https://example.org", "https://example.org/?a=1&b=2", "{a: 1}", "__import__('os')"),
+    *("import os; print(1 < 2)", "def f(x):\n  return x < 1", "T_blocking is always >= T_async", "T_async T_free"),
+]
+MEANT = [
+    *("T_async <= T_blocking", "T = 3", "42", "", "T_async", "1 2 > 1", "M 2 > 1", "max tau > 1", "tau[0:1] > 1"),
+    *(
+        "τ ≤ σ",
+        "tau^2",
+        "not T_async",
+        "free and blocking",
+        "implies(all d <= tau, M > 1)",
+        "T(x) y > 1",
+        "tau\x00 < 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "prose"), [(text, text in PROSE) for text in (*PROSE, *MEANT)], ids=ascii)
+def test_plain_words_are_told_from_statements_with_a_mistake(text: str, prose: bool) -> None:
+    """Words without signs between them, addresses and programs; but not what the language nearly is."""
+    assert is_prose(text, ["x"]) == prose
 
 
 def test_every_refusal_is_quick_at_any_depth_of_the_stack() -> None:
@@ -209,6 +238,8 @@ def test_a_relation_lets_vectors_of_two_pipelines_meet() -> None:
 def test_nesting_up_to_the_limit_is_read() -> None:
     """A statement just within the limits is accepted."""
     assert parse("-" * (MOST_LEVELS - 3) + "1 < 2").root.type == "condition"
+    assert parse("T_async(1 + T_free(2)*T_async) > 0").root.type == "condition"
+    assert parse(" and ".join(["1 < 2"] * (MOST_PARTS // 3 - 1))).root.type == "condition"
     filler = " " * (MOST_CHARACTERS - 5)
     assert parse("1 <" + filler + " 2").root.type == "condition"
 

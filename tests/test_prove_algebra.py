@@ -295,3 +295,14 @@ def test_exported_lemmas_are_answered_unsat_by_the_solver_itself() -> None:
         solver = z3.Solver()
         solver.from_string(piece.split("(check-sat)")[0])
         assert solver.check() == z3.unsat
+
+
+def test_a_formula_that_would_grow_without_bound_is_not_built() -> None:
+    """Each `iff` within another doubles what is inside both; many of them are refused, a few are spelled out."""
+    for nested, told in ((6, None), (40, "too many cases")):
+        (problem,) = problems_of(claim("iff(T_async > 3, " * nested + "T_async <= T_blocking" + ")" * nested))
+        if told is None:
+            assert Spelled(problem, (2,), 2).fails not in (TRUE, FALSE)
+        else:
+            with pytest.raises(Unsupported, match=told):
+                Spelled(problem, (2,), 2)

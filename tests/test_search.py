@@ -22,6 +22,7 @@ from hpsim.claims import exact_algebra
 from hpsim.claims.catalogue import claim
 from hpsim.claims.parse import parse
 from hpsim.cli import cli
+from hpsim.conjecture.counterexample import load_counterexample
 from hpsim.conjecture.example import Example, Times
 from hpsim.conjecture.mutate import mutated
 from hpsim.conjecture.point_rows import GRID, Rows, decide_rows
@@ -125,8 +126,75 @@ def test_every_small_system_is_tried() -> None:
     assert result.example == Example((times("7 1 6"),), 5)
 
 
+@pytest.mark.parametrize(
+    ("text", "regimes", "about_links"),
+    [
+        ("sum(d) < 1", {}, True),
+        ("sum(latency) < 1", {}, True),
+        ("T_async < 1", {}, True),
+        ("slope(rendezvous) < 1", {}, True),
+        ("T(few) < 1", {"few": {"like": "free", "window": 2}}, True),
+        ("T(few) < 1", {"few": {"like": "free", "buffers": 0}}, True),
+        ("T(few) < 1", {"few": {"like": "free"}}, False),
+        ("T_free < T_gpipe", {}, False),
+        ("S*M < sum(tau)", {}, False),
+    ],
+)
+def test_what_is_about_links(text: str, regimes: dict[str, Any], about_links: bool) -> None:
+    """Transfers, travel times, regimes in which they count, and limits on places or on micro-batches in flight."""
+    assert question_of(claim(text, regimes)).about_links == about_links
+
+
 @compiled
-@pytest.mark.parametrize("text", ["T_blocking <= 2*T_async", "T_rendezvous <= 2*T_blocking", "sum(tau) != 7919"])
+@pytest.mark.parametrize(
+    ("text", "regimes"),
+    [("T(tight) > T_async", {"tight": {"buffers": 0}}), ("slope(tight) > max(tau)", {"tight": {"buffers": 0}})],
+)
+def test_limited_places_are_refuted_with_a_link_as_well(text: str, regimes: dict[str, Any]) -> None:
+    """A lone micro-batch waits for nobody, and two equal stages keep the pace of one, with no place in between."""
+    result = search(claim(text, regimes), seed=2)
+    assert result.example == Example((times("1"),), 1)
+    assert result.linked is not None
+    assert result.linked.example == Example((times("1 1"),), 1)
+
+
+@compiled
+def test_a_search_that_has_a_link_looks_no_further() -> None:
+    """Nor one that is about stages alone; nothing stands beside the first counterexample."""
+    assert search(question("T_rendezvous <= T_blocking")).linked is None
+    for text in ("T_free < 5", "T_gpipe < 5"):
+        result = search(question(text))
+        assert result.example == Example((times("5"),), 1)
+        assert result.linked is None
+        assert result.most_telling is result
+
+
+@compiled
+def test_only_the_points_of_a_sweep_are_looked_at_for_a_link() -> None:
+    """From a point of two stages that was shrunk too far, from others that were drawn, or from none."""
+    described: dict[str, Any] = {"configs": 300, "tau": {"integers": [1, 9]}, "d": {"integers": [0, 9]}}
+    described |= {"microbatches": [1, 2], "record": "violations", "seed": 4}
+    linked = {}
+    for stages in (1, 2, [1, 3]):
+        sweep = make_sweep(described | {"stages": stages if isinstance(stages, int) else {"integers": stages}})
+        result = search(question("T_async < T_blocking"), sweep=sweep)
+        assert result.example == Example((times("1"),), 1)
+        assert result.linked is not None
+        linked[str(stages)] = result.linked
+    assert (linked["1"].example, linked["1"].points) == (None, 0)
+    assert linked["2"].example == linked["[1, 3]"].example == Example((times("1 1"),), 1)
+    assert linked["2"].found is not None
+    assert linked["2"].found.S == 2
+    pairs = make_sweep(described | {"stages": {"integers": [1, 2]}})
+    both = search(question("A.T_async <= B.T_async"), sweep=pairs).linked
+    assert both is not None
+    assert both.example == Example((times("1 1", "1"), times("1 1")), 1)
+
+
+@compiled
+@pytest.mark.parametrize(
+    "text", ["T_blocking <= 2*T_async", "T_async < T_blocking", "T_rendezvous <= 2*T_blocking", "sum(tau) != 7919"]
+)
 def test_the_result_does_not_depend_on_the_number_of_threads(text: str) -> None:
     """The lowest chunk counts, whichever ends first."""
     one, two = (search(question(text), budget=400_000, seed=5, workers=workers) for workers in (1, 2))
@@ -380,6 +448,41 @@ def test_the_regimes_of_a_sweep_are_known(tmp_path: Path) -> None:
 
 
 @compiled
+def test_a_counterexample_without_a_link_has_one_with_a_link_below_it(tmp_path: Path) -> None:
+    """Both are printed and in the JSON; the file holds the one with a link, and says so."""
+    target = tmp_path / "found.yaml"
+    result = run("search", "T_async < T_blocking", "--save", str(target))
+    first, second = result.stdout.splitlines()
+    assert first.startswith(
+        "refuted   tau = [1]   d = []   M = 1     T_async = 1 >= T_blocking = 1      (simplest: S = 1, "
+    )
+    assert "(simplest: S = 1, which has no link; found after " in first
+    assert second.startswith("          tau = [1, 1]   d = [0]   M = 1     T_async = 2 >= T_blocking = 2      (")
+    assert "(simplest with a link; shrunk from S=" in second
+    assert result.stderr.endswith(f"note: {target} holds the simplest with a link\n")
+    saved = load_counterexample(target)
+    assert saved.example == Example((times("1 1"),), 1)
+    assert str(saved.note).endswith("; with a link; the simplest of all is at S = 1, which has no link")
+    data = json.loads(run("search", "T_async < T_blocking", "--json").stdout)
+    assert data["counterexample"]["example"] == {"tau": [1], "M": 1}
+    assert data["with_a_link"]["counterexample"]["example"] == {"tau": [1, 1], "M": 1}
+    assert json.loads(run("search", "T_rendezvous <= T_blocking", "--json").stdout)["with_a_link"] is None
+
+
+@compiled
+def test_that_none_has_a_link_is_told(tmp_path: Path) -> None:
+    """What holds as soon as there is a link: the one without is saved. Of two pipelines, those without are named."""
+    target = tmp_path / "found.yaml"
+    result = run("search", "S > 1 or T_async < 0", "--budget", "50000", "--save", str(target))
+    assert result.stdout.splitlines()[1].startswith("          with a link it held on ")
+    saved = load_counterexample(target)
+    assert saved.example == Example((times("1"),), 1)
+    assert str(saved.note).endswith("; at S = 1, which has no link")
+    told = run("search", "implies(B.S > 1, A.T_async >= B.T_async)", "--budget", "50000").stdout
+    assert "(simplest: S = 1 and 2, where A has no link; found " in told
+
+
+@compiled
 def test_json_holds_the_counterexample_exactly(tmp_path: Path) -> None:
     """The same data as the saved file."""
     words = ("search", "A.T_blocking <= B.T_blocking", "--relation", "permutation", "--json")
@@ -398,7 +501,25 @@ BAD = [
     (["tau < 3"], "all(tau < 3) or any(tau < 3)"),
     ([""], "nothing is written"),
     (["tau.__class__ == 1"], "column 1: a dot"),
-    (["__import__('os')"], "column 12: the character"),
+    (["__import__('os')"], "is no statement; a condition, for example T_async <= T_blocking"),
+    (["blocking is always slower"], "or a claim such as loose-sandwich, 'No real pipeline is slower than blocking'"),
+    (
+        ["async beats blocking"],
+        "'async beats blocking' is no statement; a condition, for example T_async <= T_blocking; or",
+    ),
+    (
+        ["is async faster?"],
+        "no statement; a condition, for example T_async <= T_blocking; or the id of a claim, see hpsim",
+    ),
+    (["https://example.org/?a=1&b=2"], "is no statement; a condition, for example T_async <= T_blocking"),
+    (["import numpy\nprint(1 < 2)"], "is no statement; a condition, for example T_async <= T_blocking"),
+    (["the order of stages does not matter"], "or a claim such as prop2, "),
+    (["Corollary 5"], "or a claim such as cor5, "),
+    (["theorem 2"], "or a claim such as thm2, "),
+    (["Graham's bound"], "or a claim such as graham, "),
+    (["Cor5"], "Cor5 is neither a condition nor the id of a claim; did you mean cor5"),
+    (["42"], "a number, not a condition; a comparison, for example T_async <= T_blocking"),
+    (["T = 3"], "column 3: a single =; == for equality, for example T_async == T_blocking"),
     (["(" * 5000], "nested deeper"),
     (["A.tau == B.tau"], "column 1"),
     (["nosuchclaim"], "neither a condition nor the id of a claim; see hpsim claims"),
@@ -432,6 +553,13 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], told: str) -> N
         assert result.exit_code == 2
         assert told in result.stderr
     assert result.stdout == ""
+
+
+def test_prove_says_the_same_of_plain_words() -> None:
+    """One place reads what is a statement or an id, for every command."""
+    told = [str(run(command, "blocking is always slower").exception) for command in ("search", "prove")]
+    assert told[0] == told[1]
+    assert told[0].startswith("statement: 'blocking is always slower' is no statement; ")
 
 
 def test_a_mistake_ends_the_command_with_exit_code_2() -> None:

@@ -12,6 +12,7 @@ from conftest import SIZE
 from hpsim.claims.parse import parse
 from hpsim.conjecture.example import Example, Times, order_key
 from hpsim.conjecture.question import Question, related
+from hpsim.conjecture.search import search
 from hpsim.conjecture.shrink import shrink
 
 compiled = pytest.mark.skipif(SIZE < 1, reason="millions of points, which only compiled kernels look at in time")
@@ -159,6 +160,59 @@ def test_shrinking_ends_at_the_minimum_that_brute_force_finds(case: tuple[object
     failing = (p for S in stages for p in systems(S, most, Ms, with_d, shares) if fails(p))  # type: ignore
     tau, d, M, rho = min(failing, key=lambda p: written_order(*p[:3], p[3] if uses_rho else None))
     assert found == example(tau, d, M, rho if uses_rho else None)
+
+
+# What fails at a single stage for want of a link, and what it comes to with one.
+LINKLESS: list[tuple[str, Callable[[Point], bool]]] = [
+    ("T_async < T_blocking", lambda p: T_async(*p[:3]) >= T_blocking(*p[:3])),
+    (
+        "implies(M > 1 and (S == 1 or sum(d) > 0), T_async < T_blocking)",
+        lambda p: p[2] > 1 and (len(p[0]) == 1 or sum(p[1]) > 0) and T_async(*p[:3]) >= T_blocking(*p[:3]),
+    ),
+    (
+        "S == 2 and d[0] <= tau[1] or S >= 2 and tau[0] + M < 5",
+        lambda p: (len(p[0]) != 2 or p[1][0] > p[0][1]) and (len(p[0]) < 2 or p[0][0] + p[2] >= 5),
+    ),
+    ("S != 1 and S != 2 or T_partial < T_async", lambda p: len(p[0]) < 3 and T_partial(*p) >= T_async(*p[:3])),
+    (
+        "T_rendezvous > T_blocking and T_rendezvous < 9 or M < 3",
+        lambda p: p[2] >= 3 and not T_blocking(*p[:3]) < T_rendezvous(*p[:3]) < 9,
+    ),
+]
+
+
+@compiled
+@pytest.mark.parametrize(("text", "fails"), LINKLESS, ids=[text for text, _ in LINKLESS])
+def test_the_simplest_with_a_link_stands_beside_the_simplest(text: str, fails: Callable[[Point], bool]) -> None:
+    """Both are those that brute force finds: among all systems, and among those of at least two stages."""
+    result = search(Question(parse(text)))
+    uses_rho = result.question.uses_rho
+
+    def first(stages: tuple[int, ...]) -> Example:
+        failing = (p for S in stages for p in systems(S, 5, 4, True, HALVES if uses_rho else ONE) if fails(p))
+        tau, d, M, rho = min(failing, key=lambda p: written_order(*p[:3], p[3] if uses_rho else None))
+        return example(tau, d, M, rho if uses_rho else None)
+
+    assert result.example == first((1, 2))
+    assert result.example is not None
+    assert result.example.S == 1
+    assert result.linked is not None
+    assert result.linked.example == first((2, 3)[: 1 + (not uses_rho)])
+    assert result.most_telling is result.linked
+
+
+@compiled
+def test_a_least_number_of_stages_is_kept_while_shrinking() -> None:
+    """From the same large example: to one stage, to two, to three in each pipeline, and no further."""
+    start = example((7, 3, 9, 4), (5, 8, 2), 41)
+    for least in (1, 2, 3):
+        asked = Question(parse("T_async < M + sum(d)"), least_stages=least)
+        assert shrink(asked, start) == example((1,) * least, (0,) * (least - 1))
+        pair = Question(parse("A.T_async == B.T_free"), least_stages=least)
+        pairs = shrink(pair, Example((start.pipelines[0], times((1, 2, 3))), 9))
+        assert pairs.shape == (least, least)
+    with pytest.raises(ValueError, match="does not refute"):
+        shrink(Question(parse("T_async < 0"), least_stages=2), example((1,)))
 
 
 @compiled

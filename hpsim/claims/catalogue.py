@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from hpsim.claims.parse import parse
+from hpsim.claims.parse import is_prose, parse
 from hpsim.claims.regimes import Regimes
 from hpsim.claims.tree import Statement, StatementError
+from hpsim.claims.words import EXAMPLE, shortened
 from hpsim.sweep.file.document import Document
 from hpsim.sweep.file.fields import MAX_STAGES, MicroBatches, Number, Part, refusal, shown
 from hpsim.sweep.file.validation import validated
@@ -22,6 +24,7 @@ PAPER = Path(__file__).with_name("paper.yaml")
 Relation = Literal["same S", "permutation", "same tau", "same d"]
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=10_000, strip_whitespace=True)]
+_ALIKE = 0.6  # words that resemble a claim by less are not answered with it
 Times = Annotated[list[Number], Field(max_length=MAX_STAGES)]
 
 
@@ -179,16 +182,43 @@ def claim(id_or_text: str, regimes: Mapping[str, Any] | None = None, relation: s
         names = ("id", "title", "source", "statement", "expect", "invariant", "note", "given")
         data = {name: getattr(catalogued, name) for name in names if getattr(catalogued, name) is not None}
     else:
-        if text.replace("-", "").replace("_", "").isalnum() and text[:1].islower():
+        if text.lower() in known or (text.replace("-", "").replace("_", "").isalnum() and text[:1].islower()):
             found = f"{text[:40]} is neither a condition nor the id of a claim"
-            raise StatementError("statement", found, nearest_ids(text))
-        parse(text, tuple(regimes or ()), relation)
+            raise StatementError("statement", found, f"{nearest_ids(text)}; or a condition, {EXAMPLE}")
+        try:
+            parse(text, tuple(regimes or ()), relation)
+        except StatementError:
+            if is_prose(text, regimes or ()):
+                raise _no_statement(text) from None
+            raise
         data = {"id": "statement", "title": text, "source": "given as text", "statement": text}
     before: Given = data.pop("given", Given())
     given: dict[str, Any] = {"regimes": before.regimes | dict(regimes or {})}
     if relation or before.relation:
         given["relation"] = relation or before.relation
     return validated(Claim, Document("statement", data | {"given": given}))
+
+
+def _no_statement(text: str) -> StatementError:
+    """What to say of plain words: what a statement looks like, and which claim they may stand for."""
+    asked = " ".join(text.lower().split())[:200]
+    likeness = {name: _likeness(asked, claim) for name, claim in catalogue().items()}
+    nearest = max(likeness, key=likeness.__getitem__)
+    like = f"a claim such as {nearest}, {catalogue()[nearest].title!r}"
+    claims = like if likeness[nearest] > _ALIKE else "the id of a claim, see hpsim claims"
+    return StatementError("statement", f"{shortened(text)} is no statement", f"a condition, {EXAMPLE}; or {claims}")
+
+
+def _likeness(asked: str, claim: Claim) -> float:
+    """How far from 0 to 1 words resemble a claim: as a part of its source, letter by letter, or by its longer words."""
+    phrases = (claim.id, claim.title.lower(), claim.source.lower())
+    if asked in phrases[2]:
+        return 1.0
+    letters = max(difflib.SequenceMatcher(None, asked, phrase).ratio() for phrase in phrases)
+    said = re.findall(r"[a-z]+", f"{claim.id} {claim.title.lower()}")
+    words = [word for word in re.findall(r"[a-z]+", asked) if len(word) > 3]
+    shared = sum(bool(difflib.get_close_matches(word, said, n=1, cutoff=0.8)) for word in words)
+    return max(letters, shared / len(words) if shared > 1 else 0.0)
 
 
 def nearest_ids(word: str, more: Iterable[str] = ()) -> str:

@@ -25,14 +25,23 @@ class Checker(Names):
     """Turns the syntax tree of one text into a checked tree; parameters and attributes as for :class:`Names`.
 
     ``same_length`` says whether pipelines A and B have the same number of stages, ``most_levels`` how deep the tree may
-    be.
+    be, ``most_parts`` how many names, numbers and operations it may have.
     """
 
-    def __init__(self, line: str, start: int, regimes: Sequence[str], same_length: bool, most_levels: int) -> None:
+    def __init__(
+        self,
+        line: str,
+        start: int,
+        regimes: Sequence[str],
+        same_length: bool,
+        most_levels: int,
+        most_parts: int,
+    ) -> None:
         super().__init__(line, start, regimes)
         self.same_length = same_length
         self.most_levels = most_levels
-        self.level = 0
+        self.most_parts = most_parts
+        self.level = self.seen = 0
 
     def condition(self, expression: ast.expr) -> Node:
         """The whole statement: one condition."""
@@ -48,6 +57,10 @@ class Checker(Names):
         self.level += 1
         if self.level > self.most_levels:
             refuse(self.place(expression).column, f"nested deeper than {self.most_levels} levels", "a flatter one")
+        self.seen += 1
+        if self.seen > self.most_parts:
+            allowed = f"at most {self.most_parts}; or several statements"
+            refuse(self.place(expression).column, f"more than {self.most_parts} names, numbers and operations", allowed)
         place = self.place(expression)
         match expression:
             case ast.Constant():
@@ -130,6 +143,11 @@ class Checker(Names):
 
     def _makespan(self, place: Place, pipeline: str, regime: str, count: ast.expr | None) -> Node:
         node = None if count is None else self._typed(count, ("number",), "a number of micro-batches is")
+        if (
+            node is not None and _makespans_within(node) > 1
+        ):  # numbers of micro-batches without end, each pipeline its own
+            found = "makespans within makespans within the number of micro-batches"
+            refuse(node.column, found, "at most one within, for example T_async(T_free(2))")
         return tree.Makespan(*place, "number", None, pipeline, regime, node)
 
     def _function(self, place: Place, name: str, arguments: list[ast.expr]) -> Node:
@@ -213,6 +231,11 @@ class Checker(Names):
         kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(expression).__name__).lower()
         names = {"if exp": "if … else", "tuple": "a comma", "named expr": "an assignment", "unary op": "an operator"}
         refuse(place.column, f"{names.get(kind, kind)} is not part of the language", f"a condition, {EXAMPLE}")
+
+
+def _makespans_within(node: Node) -> int:
+    """How many makespans stand within one another."""
+    return isinstance(node, tree.Makespan) + max(map(_makespans_within, node.parts), default=0)
 
 
 def _kind(length_of: str | None, scalar: Literal["number", "condition"]) -> Type:

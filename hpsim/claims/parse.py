@@ -10,14 +10,18 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NoReturn
 
 from hpsim.claims.check import Checker
 from hpsim.claims.tree import Statement, StatementError
-from hpsim.claims.words import EXAMPLE, REGIME_ALIAS, refuse
+from hpsim.claims.words import CALLS, EXAMPLE, NAMES, PIPELINES, REGIME_ALIAS, refuse
+from hpsim.regime import NAMES as REGIMES
 
 MOST_CHARACTERS = 10_000
 MOST_LEVELS = 100
+MOST_PARTS = 300
+"""Names, numbers and operations: a search takes time in proportion, and the longest claim of the catalogue has 27."""
 
 _CHARACTERS = re.compile(r"[A-Za-z0-9_ .,()\[\]+\-*/<>=!]")
 _HINTS = {
@@ -37,9 +41,12 @@ _HINTS = {
     "'": "there is no text in a statement",
     '"': "there is no text in a statement",
     "{": "there are no sets in a statement",
-    ":": "it means nothing in a statement",
+    ":": f"it means nothing in a statement; write a condition, {EXAMPLE}",
     "#": "a statement holds no remarks",
 }
+_SIGNS = set("<>=+*/^%&|≤≥≠·×−τσρ")
+"""What a text that was meant as a statement is likely to have, and one in plain words is not."""
+_LOGIC = {"and", "or", "not"}
 _REGIME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 _RESERVED = {"and", "or", "not", "if", "else", "is", "in", "for", "lambda", "await", "yield", "True", "False", "None"}
 
@@ -68,9 +75,26 @@ def parse(text: str, regimes: Iterable[str] = (), relation: str | None = None) -
     _guard(line)
     line = line.rstrip()
     start = len(line) - len(line.lstrip())
-    checker = Checker(line, start, tuple(regimes), relation is not None, MOST_LEVELS)
+    checker = Checker(line, start, tuple(regimes), relation is not None, MOST_LEVELS, MOST_PARTS)
     root = checker.condition(_syntax_tree(line, start))
     return Statement(line, root, ("A", "B") if checker.prefixed else ("",))
+
+
+def is_prose(text: str, regimes: Iterable[str] = ()) -> bool:
+    """Whether a text that is no statement was hardly meant as one: plain words, a web address, a program.
+
+    Words that follow one another without a sign in between are prose, and with signs elsewhere still are where the
+    language knows neither; so is what has characters outside the language and no sign.
+    """
+    tokens = re.findall(r"\w+|[^\w\s]", text[:MOST_CHARACTERS])
+    known = {*NAMES, *CALLS, *PIPELINES, *REGIMES, *regimes}
+    signs = not _SIGNS.isdisjoint(tokens) and "://" not in text
+    for pair in pairwise(tokens):
+        if not all(re.match(r"\w", token) for token in pair) or not _LOGIC.isdisjoint(pair):
+            continue
+        if not signs or (known.isdisjoint(pair) and not pair[0][0].isdigit()):
+            return True
+    return not signs and any(not _CHARACTERS.fullmatch(character) for token in tokens for character in token)
 
 
 def check_regime_name(name: str) -> str:
@@ -94,7 +118,7 @@ def _guard(line: str) -> None:
     depth = 0
     for column, character in enumerate(line, 1):
         if not _CHARACTERS.fullmatch(character):
-            hint = _HINTS.get(character, "letters, digits and _ . , ( ) [ ] + - * / < > = !")
+            hint = _HINTS.get(character, f"letters, digits and _ . , ( ) [ ] + - * / < > = !, {EXAMPLE}")
             refuse(column, f"the character {_shown(character)}", hint)
         depth += (character in "([") - (character in ")]")
         if depth > MOST_LEVELS:
@@ -123,7 +147,7 @@ def _syntax_tree(line: str, start: int) -> ast.expr:
 def _refuse_syntax(line: str, start: int, error: SyntaxError) -> NoReturn:
     single = re.search(r"(?<![<>=!])=(?!=)", line)
     if single:
-        refuse(single.start() + 1, "a single =", "== for equality")
+        refuse(single.start() + 1, "a single =", "== for equality, for example T_async == T_blocking")
     column = min(error.offset + start, len(line) + 1) if error.offset else len(line) + 1
     if column > len(line) or "EOF" in str(error.msg) or "never closed" in str(error.msg):
         unclosed = "never closed" in str(error.msg)

@@ -50,7 +50,9 @@ def search(
     """Hunt for a counterexample to STATEMENT (in quotes, or the id of a claim), and shrink what is found.
 
     Points at random come first, then changes of those nearest to failing, every small system, and last the solver
-    (extra `prove`) about small S and M. What is reported was decided on exact fractions.
+    (extra `prove`) about small S and M. What is reported was decided on exact fractions. Where the simplest
+    counterexample has one stage, so that no link or buffer is in it, and STATEMENT is about these, the simplest with a
+    link stands below it, and is the one that is saved.
 
     Exit code 0: it held at every point; 1: a counterexample is in hand; 2: wrong input; 130, 143: stopped by Ctrl-C, by
     SIGTERM.
@@ -78,11 +80,13 @@ def search(
     except KeyboardInterrupt:
         quit_at_once("nothing is decided")
     seconds = time.monotonic() - started
-    click.echo(json.dumps(_as_data(claim, result, seconds), indent=2) if as_json else _line(result))
+    click.echo(json.dumps(_as_data(claim, result, seconds), indent=2) if as_json else "\n".join(_lines(result)))
     for note in _notes(result):
         click.echo(note, err=True)
     if target is not None and result.example is not None:
         result.save(target)
+        if result.most_telling is not result:
+            click.echo(f"note: {target} holds the simplest with a link", err=True)
     if target is not None and result.example is None:
         click.echo(f"note: there is nothing to save; {target} is not written", err=True)
     if result.example is None and result.decided and can_be_proved(result.question):
@@ -129,22 +133,32 @@ def _writable(save: str | None) -> Path | None:
     return path
 
 
-def _line(result: SearchResult) -> str:
-    """The outcome in one line."""
+def _lines(result: SearchResult) -> list[str]:
+    """The outcome in one line; in two where the simplest counterexample lacks a link."""
     if result.example is None and not result.decided:
-        return f"nothing   is said at any of {counted(result.points, 'point')}"
+        return [f"nothing   is said at any of {counted(result.points, 'point')}"]
     if result.example is None:
-        return f"held      on {counted(result.decided, 'point')}{_closest(result)}"
+        return [f"held      on {counted(result.decided, 'point')}{_closest(result)}"]
+    how = f"found after {counted(result.points, 'point')}, shrunk from {_before(result)}"
+    if result.linked is None:
+        return [f"refuted   {_refutation(result)}      ({how})"]
+    lines = [f"refuted   {_refutation(result)}      (simplest: {result.without_link}; {how})"]
+    if result.linked.example is None:
+        held = f"it held on {counted(result.linked.decided, 'point')}"
+        return [*lines, f"          with a link {held if result.linked.decided else 'nothing was looked at'}"]
+    how = f"simplest with a link; shrunk from {_before(result.linked)}"
+    return [*lines, f"          {_refutation(result.linked)}      ({how})"]
+
+
+def _refutation(result: SearchResult) -> str:
+    assert result.example is not None
     point = point_in_words(result.question.pipelines, result.example)
-    sides = sides_in_words(result.question.decide(result.example))
-    how = f"(found after {counted(result.points, 'point')}, shrunk from {_before(result)})"
-    return f"refuted   {point}     {sides}      {how}"
+    return f"{point}     {sides_in_words(result.question.decide(result.example))}"
 
 
 def _before(result: SearchResult) -> str:
     assert result.found is not None
-    stages = [str(times.S) for times in result.found.pipelines]
-    return f"S={' and '.join(stages)} M={result.found.M}"
+    return f"S={' and '.join(map(str, result.found.shape))} M={result.found.M}"
 
 
 def _closest(result: SearchResult) -> str:
@@ -179,11 +193,15 @@ def _small(result: SearchResult) -> str:
 
 def _as_data(claim: Claim, result: SearchResult, seconds: float) -> dict[str, Any]:
     from hpsim import __version__
+
+    return {"hpsim": __version__, "statement": claim.statement, "seconds": round(seconds, 3)} | _outcome(result)
+
+
+def _outcome(result: SearchResult) -> dict[str, Any]:
+    """The result in plain JSON types; ``with_a_link`` is another one, where the first counterexample lacks a link."""
     from hpsim.conjecture.counterexample import Counterexample, as_data, example_data
 
     data: dict[str, Any] = {
-        "hpsim": __version__,
-        "statement": claim.statement,
         "verdict": "refuted" if result.refuted else "held",
         "phase": result.phase,
         "points": result.points,
@@ -192,8 +210,8 @@ def _as_data(claim: Claim, result: SearchResult, seconds: float) -> dict[str, An
         "undecided": result.doubtful,
         "closest_margin": result.margin,
         "none_with": [{"S": list(stages), "M": M} for stages, M in result.shown],
-        "seconds": round(seconds, 3),
         "counterexample": None,
+        "with_a_link": None if result.linked is None else _outcome(result.linked),
     }
     if result.example is not None and result.found is not None:
         data["counterexample"] = as_data(Counterexample(result.question, result.example))

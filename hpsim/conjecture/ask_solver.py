@@ -70,7 +70,7 @@ def ask_the_solver(question: Question) -> Iterator[Answer]:
     problem = Problem(question)
     prover = Prover(time.monotonic() + SECONDS)
     for largest in range(1, LARGEST + 1):
-        for stages in combinations(problem, largest):
+        for stages in filter(question.fits, combinations(problem, largest)):
             far = _asked(partial(at_every_m, problem, stages, prover.within(FAR_SHARE)))
             if far is not None and far.counterexample is not None:  # perhaps of very many micro-batches
                 example = far.counterexample.example

@@ -58,6 +58,11 @@ class Example:
         """Number of stages of all pipelines together."""
         return sum(times.S for times in self.pipelines)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of stages of each pipeline."""
+        return tuple(times.S for times in self.pipelines)
+
     def with_pipeline(self, index: int, times: Times) -> Example:
         """The same point with another pipeline in place ``index``."""
         return replace(self, pipelines=(*self.pipelines[:index], times, *self.pipelines[index + 1 :]))
@@ -74,7 +79,7 @@ def order_key(example: Example) -> tuple[object, ...]:
     values = [value for times in example.pipelines for value in times.values]
     return (
         example.S,
-        tuple(times.S for times in example.pipelines),
+        example.shape,
         example.M,
         sum(not time for times in example.pipelines for time in times.tau),
         *_plainness(values),

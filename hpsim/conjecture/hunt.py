@@ -26,8 +26,8 @@ def targeted(question: Question, closest: Sequence[Close], budget: int, seed: in
     """Rounds of changes of the points nearest to failing; of all variants those nearest to failing go on."""
     pool: dict[tuple[int, ...], tuple[Rows, Array]] = {}
     parents = [(margin, example()) for margin, example in closest]
-    for shape in {tuple(times.S for times in example.pipelines) for _, example in parents}:
-        some = [(m, e) for m, e in parents if tuple(times.S for times in e.pipelines) == shape][:PARENTS]
+    for shape in {example.shape for _, example in parents}:
+        some = [(m, e) for m, e in parents if e.shape == shape][:PARENTS]
         pool[shape] = on_grid(rows_of([example for _, example in some])), np.array([margin for margin, _ in some])
     spent = number = 0
     while pool and spent < budget:
@@ -124,8 +124,8 @@ def _shapes(question: Question) -> list[tuple[int, ...]]:
     if question.only_stages is not None:
         return [(question.only_stages,) * len(question.pipelines)]
     if len(question.pipelines) == 1:
-        return [(S,) for S in range(1, MOST_STAGES + 1)]
+        return [(S,) for S in range(question.least_stages, MOST_STAGES + 1)]
     if question.relation is not None:
-        return [(S, S) for S in range(1, MOST_STAGES // 2 + 1)]
-    pairs = [pair for pair in product(range(1, MOST_STAGES), repeat=2) if sum(pair) <= MOST_STAGES - 1]
-    return sorted(pairs, key=lambda pair: (sum(pair), pair))
+        return [(S, S) for S in range(question.least_stages, MOST_STAGES // 2 + 1)]
+    pairs = product(range(question.least_stages, MOST_STAGES), repeat=2)
+    return sorted((pair for pair in pairs if sum(pair) <= MOST_STAGES - 1), key=lambda pair: (sum(pair), pair))

@@ -185,7 +185,7 @@ def _with_stages(question: Question, rows: Rows, change: int, generator: np.rand
     if len(sides) == 2 and question.relation is None:
         sides = [int(generator.integers(2))]
     shape = [S + change if k in sides else S for k, S in enumerate(rows.shape)]
-    if not len(rows) or min(shape) < 1 or max(shape) > MOST_STAGES:
+    if not len(rows) or min(shape) < question.least_stages or max(shape) > MOST_STAGES:
         return None
     tau, d, latency = (list(parts) for parts in (rows.tau, rows.d, rows.latency))
     for k in sides:

@@ -31,6 +31,8 @@ class Question:
         How A and B are related: ``same S``, ``permutation``, ``same tau`` or ``same d``.
     regimes : mapping of str to Regime
         What the statement's own regimes mean.
+    least_stages : int
+        Pipelines with fewer stages are not asked about.
 
     Raises
     ------
@@ -41,6 +43,7 @@ class Question:
     statement: Statement
     relation: str | None = None
     regimes: Mapping[str, Regime] = field(default_factory=dict)
+    least_stages: int = 1
 
     def __post_init__(self) -> None:
         if self.only_stages is not None:
@@ -79,6 +82,16 @@ class Question:
                     return len(value) + more
         return None
 
+    @property
+    def about_links(self) -> bool:
+        """Whether the statement is about what a single stage lacks: a link, or limits on what waits between stages."""
+        limited = (self.regimes[name] for name in self.statement.regimes if name in self.regimes)
+        return self.uses_d or self.uses_latency or any(r.buffers is not None or r.window is not None for r in limited)
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Whether pipelines with these numbers of stages are asked about."""
+        return min(shape) >= self.least_stages and (self.only_stages is None or {*shape} == {self.only_stages})
+
     def copies(self, name: str) -> bool:
         """Whether B has A's ``tau`` (in another order, for a permutation), or A's ``d`` and ``latency``."""
         same = "same tau" if name == "tau" else "same d"
@@ -109,7 +122,7 @@ class Question:
         """Whether every pipeline serves and fits the regimes, and A and B are related as they should be."""
         if example.M < 1 or not all(any(times.tau) for times in example.pipelines):
             return False
-        if self.only_stages is not None and any(self.only_stages != times.S for times in example.pipelines):
+        if not self.fits(example.shape):
             return False
         return self.relation is None or len(example.pipelines) == 1 or related(self.relation, *example.pipelines)
 

@@ -53,6 +53,9 @@ def search(
 ) -> SearchResult:
     """Look for a counterexample, and shrink the first one that is found.
 
+    Where the simplest one has a single stage although the statement is about links, one with links is looked for as
+    well, in the same way; it stands beside the first, as ``linked``.
+
     Parameters
     ----------
     asked : str, Claim, Statement or Question
@@ -92,10 +95,24 @@ def search(
         _check_drawn(asked, sweep)
     checked = _checked(budget, seed, sweep)
     questions = [question_of(asked, seed, k) for k in range(DRAWS if is_drawn(asked) else 1)]
-    space = default_space(questions[0], seed) if sweep is None else space_of(sweep, questions[0])
-    hunt = _Hunt(questions, space, checked, seed, n_threads, on_progress or (lambda progress: None))
-    result = hunt.run(beyond=sweep is None)
-    return replace(result, claim=asked.id if isinstance(asked, Claim) and asked.id in catalogue() else None)
+    notify = on_progress or (lambda progress: None)
+
+    def hunt(questions: list[Question], notify: Callable[[Progress], None]) -> _Hunt:
+        space = default_space(questions[0], seed) if sweep is None else space_of(sweep, questions[0])
+        return _Hunt(questions, space, checked, seed, n_threads, notify)
+
+    def notify_further(progress: Progress) -> None:
+        notify(replace(progress, points=first.points + progress.points, budget=first.points + progress.budget))
+
+    claim = asked.id if isinstance(asked, Claim) and asked.id in catalogue() else None
+    first = replace(hunt(questions, notify).run(beyond=sweep is None), claim=claim)
+    if first.found is None or not first.lacks_link:
+        return first
+    linked = replace(first.question, least_stages=2)
+    further = hunt([linked], notify_further)
+    if linked.admits(first.found):
+        return replace(first, linked=replace(first, question=linked, example=further.shrunk(first.found)))
+    return replace(first, linked=replace(further.run(beyond=sweep is None), claim=claim))
 
 
 def _check_drawn(claim: Claim, sweep: Sweep | None) -> None:
@@ -154,7 +171,7 @@ class _Hunt:
             self._steps(PHASES[3], self._solver())
         found, example = self.tally.example, None
         if found is not None:
-            example = self._shrunk(found)
+            example = self.shrunk(found)
         return SearchResult(
             self.asked,
             example,
@@ -266,7 +283,8 @@ class _Hunt:
                 if findings.example is not None:
                     return
 
-    def _shrunk(self, found: Example) -> Example:
+    def shrunk(self, found: Example) -> Example:
+        """The simplest counterexample that shrinking leads to from ``found``."""
         self._tell(PHASES[4])
         question = self.asked
         with closing(run_all(lambda _: shrink(question, found, self.seed), [0], 1)) as outcomes:

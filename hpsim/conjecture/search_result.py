@@ -64,6 +64,9 @@ class SearchResult:
         Seed of the random numbers.
     claim : str or None
         The id of the claim that was asked about, where the catalogue has it.
+    linked : SearchResult or None
+        Where the simplest counterexample lacks a link: what the same search came to with at least two stages in each
+        pipeline.
     """
 
     question: Question
@@ -78,6 +81,7 @@ class SearchResult:
     shown: tuple[tuple[tuple[int, ...], int], ...] = ()
     seed: int = 0
     claim: str | None = None
+    linked: SearchResult | None = None
 
     def __repr__(self) -> str:
         return f"<SearchResult: {self._outcome()}>"
@@ -89,19 +93,32 @@ class SearchResult:
         return f"held on {self.decided:,} points" if self.decided else f"nothing said at any of {self.points:,} points"
 
     def save(self, path: str | Path) -> None:
-        """Write the counterexample to a file, for ``hpsim replay``.
+        """Write the most telling counterexample to a file, for ``hpsim replay``.
 
         Raises
         ------
         HpsimError
             When there is none, or the file cannot be written.
         """
-        if self.example is None or self.found is None:
+        kept = self.most_telling
+        if kept.example is None or kept.found is None:
             raise HpsimError("save", "no counterexample", "the result of a search that refutes its statement")
-        stages = " and ".join(str(times.S) for times in self.found.pipelines)
-        points = f"{self.points:,} point{'' if self.points == 1 else 's'}"
-        note = f"found by hpsim search (seed {self.seed}) after {points}, shrunk from S={stages} M={self.found.M}"
-        save_counterexample(Path(path), Counterexample(self.question, self.example, (), self.claim, note))
+        stages = " and ".join(str(times.S) for times in kept.found.pipelines)
+        points = f"{kept.points:,} point{'' if kept.points == 1 else 's'}"
+        note = f"found by hpsim search (seed {self.seed}) after {points}, shrunk from S={stages} M={kept.found.M}"
+        if self.linked is not None:
+            note += f"; {'with a link; the simplest of all is at' if kept is not self else 'at'} {self.without_link}"
+        save_counterexample(Path(path), Counterexample(kept.question, kept.example, (), kept.claim, note))
+
+    @property
+    def without_link(self) -> str:
+        """What the simplest counterexample is short of: ``S = 1, which has no link``."""
+        assert self.example is not None
+        names = [name for name, S in zip(self.question.pipelines, self.example.shape, strict=True) if S == 1]
+        if names == [""]:
+            return "S = 1, which has no link"
+        stages = " and ".join(map(str, self.example.shape))
+        return f"S = {stages}, where {' and '.join(names)} {'has' if len(names) == 1 else 'have'} no link"
 
     @property
     def decided(self) -> int:
@@ -112,3 +129,15 @@ class SearchResult:
     def refuted(self) -> bool:
         """Whether a counterexample is in hand."""
         return self.example is not None
+
+    @property
+    def lacks_link(self) -> bool:
+        """Whether a pipeline of the counterexample has no link, although the statement is about links."""
+        if self.example is None or self.question.only_stages is not None:
+            return False
+        return min(self.example.shape) == 1 and self.question.about_links
+
+    @property
+    def most_telling(self) -> SearchResult:
+        """The result whose counterexample is worth keeping: the one with links, if there is one."""
+        return self.linked if self.linked is not None and self.linked.refuted else self

@@ -64,7 +64,7 @@ class Shrinker:
         """The first of those that fail, or may fail, in float64; in the same order."""
         by_shape: dict[tuple[int, ...], list[int]] = {}
         for index, example in enumerate(examples):
-            by_shape.setdefault(tuple(times.S for times in example.pipelines), []).append(index)
+            by_shape.setdefault(example.shape, []).append(index)
         clear: list[int] = []
         near: list[int] = []
         for indices in by_shape.values():
@@ -95,7 +95,7 @@ class Shrinker:
 
     def _smaller_shape(self) -> bool:
         """Any counterexample with fewer stages."""
-        shape = tuple(times.S for times in self.best.pipelines)
+        shape = self.best.shape
         for below in shapes_below(self.question, shape):
             if below in self._shapes_done:
                 continue
@@ -107,7 +107,7 @@ class Shrinker:
 
     def _fewer_microbatches(self) -> bool:
         """Any counterexample with as many stages and fewer micro-batches."""
-        shape = tuple(times.S for times in self.best.pipelines)
+        shape = self.best.shape
         if self.best.M == 1 or (shape, self.best.M) in self._counts_done:
             return False
         self._counts_done.add((shape, self.best.M))
@@ -116,7 +116,7 @@ class Shrinker:
 
     def _smaller_times(self) -> bool:
         """The first counterexample in the written order with as many stages and micro-batches, all times whole."""
-        shape = tuple(times.S for times in self.best.pipelines)
+        shape = self.best.shape
         zeros = sum(not time for times in self.best.pipelines for time in times.tau)
         for positive in (True, False)[: 1 + (zeros > 0)]:
             for level in levels(self.question, shape, SAME_SHAPE, positive):
@@ -134,7 +134,7 @@ class Shrinker:
         """Halves, thirds, quarters and sixths, where whole numbers are not enough."""
         if all(value.denominator == 1 for times in self.best.pipelines for value in times.values):
             return False
-        shape = tuple(times.S for times in self.best.pipelines)
+        shape = self.best.shape
         return any(self._exhaust(shape, [self.best.M], SMALLER_SYSTEMS, parts) for parts in (2, 3, 4, 6))
 
     def _exhaust(self, shape: tuple[int, ...], counts: Sequence[int], most: int, parts: int = 1) -> bool:
@@ -177,7 +177,7 @@ def shrink(question: Question, example: Example, seed: int = 0) -> Example:
     Parameters
     ----------
     question : Question
-        What is asked.
+        What is asked; nothing with fewer stages than its least is looked at.
     example : Example
         Refutes the statement exactly.
     seed : int

@@ -206,12 +206,13 @@ def _vectors(n: int, total: int) -> Array:
 
 def shapes_below(question: Question, shape: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
     """Shapes with fewer stages in all than ``shape``, or as many but fewer in A; simplest first."""
+    least = question.least_stages
     if question.only_stages is not None:
         return []
     if len(shape) == 1:
-        return [(S,) for S in range(1, shape[0])]
+        return [(S,) for S in range(least, shape[0])]
     if question.relation is not None:
-        return [(S, S) for S in range(1, shape[0])]
+        return [(S, S) for S in range(least, shape[0])]
     total = sum(shape)
-    pairs = [(a, b) for a, b in product(range(1, total), repeat=2) if (a + b, (a, b)) < (total, shape)]
+    pairs = [(a, b) for a, b in product(range(least, total), repeat=2) if (a + b, (a, b)) < (total, shape)]
     return sorted(pairs, key=lambda pair: (sum(pair), pair))

@@ -138,7 +138,7 @@ def space_of(sweep: Sweep, question: Question) -> Space:
 def points(question: Question, sweep: Sweep, ids: range, turn: int) -> Iterator[Points]:
     """The points of some configurations: a function of these arguments alone."""
     counts = np.array(sweep.microbatches, dtype=np.float64)[:, None, None]
-    ours = list(batches(sweep, ids))
+    ours = [batch for batch in batches(sweep, ids) if question.least_stages <= batch.S]
     if len(question.pipelines) == 1:
         for batch in ours:
             yield _points(sweep, [batch], counts, len(batch.ids))
@@ -159,8 +159,8 @@ def _described(question: Question, seed: int, part: int) -> dict[str, Any]:
         "record": "violations",
         "regimes": ["async"],
     }
-    if question.only_stages is not None:
-        described["stages"] = question.only_stages
+    stages = described["stages"]["integers"]
+    described["stages"] = question.only_stages or {"integers": [max(stages[0], question.least_stages), stages[1]]}
     if question.uses_latency:
         described["latency"] = described["d"]
     if not question.uses_d:
@@ -194,11 +194,12 @@ def _points(sweep: Sweep, sides: Sequence[Batch], counts: Array, n: int) -> Poin
 def _pairs(question: Question, sweep: Sweep, ids: range, ours: list[Batch], turn: int) -> Iterator[tuple[Batch, Batch]]:
     """Batches of A's and B's; B's come from another stream, or from the same list moved on by some places."""
     if sweep.source == "sampled":
-        theirs = list(batches(sweep.model_copy(update={"seed": (sweep.seed + _GOLDEN // 2) % _SEEDS}), ids))
+        drawn = batches(sweep.model_copy(update={"seed": (sweep.seed + _GOLDEN // 2) % _SEEDS}), ids)
+        theirs = [batch for batch in drawn if question.least_stages <= batch.S]
     else:
         theirs = [_moved(batch, turn + 1) for batch in ours]
     if question.relation is None:
-        for k, a in enumerate(ours):
+        for k, a in enumerate(ours if theirs else ()):
             yield a, theirs[(k + turn) % len(theirs)]
         return
     by_stages = {batch.S: batch for batch in theirs}

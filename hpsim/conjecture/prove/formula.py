@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from hpsim.conjecture.prove.poly import Poly
@@ -26,6 +27,11 @@ class Join:
 
     all: bool
     parts: tuple[Formula, ...]
+
+    @cached_property
+    def size(self) -> int:
+        """Comparisons in it, each as often as it stands there."""
+        return sum(part.size if isinstance(part, Join) else 1 for part in self.parts)
 
 
 Formula = Atom | Join
