@@ -48,7 +48,7 @@ def write_json(reader: pyarrow.RecordBatchReader, target: IO[bytes]) -> None:
     before = b"[\n"
     for batch in reader:
         for row in batch.rename_columns(names).to_pylist():
-            target.write(before + json.dumps(plain(row), ensure_ascii=False).encode())
+            target.write(before + json.dumps(plain(row)).encode())
             before = b",\n"
     target.write(b"[]\n" if before == b"[\n" else b"\n]\n")
 

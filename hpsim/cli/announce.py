@@ -1,17 +1,43 @@
-"""The first run on a machine compiles kernels for some seconds: say so, once, on stderr."""
+"""The first run on a machine compiles kernels for some seconds: say so, once, on stderr, and tell that time apart."""
 
 from __future__ import annotations
 
 import sys
+import time
 
 import click
+
+_told = False
+_compiled = 0.0  # seconds, but for a compilation that is going on
+_since: float | None = None  # when that one started
 
 
 def announce_compilation() -> None:
     """Tell the user when a kernel is really compiled in this process, and not read from the cache."""
-    from hpsim.kernels._jit import on_first_compilation
+    from hpsim.kernels._jit import on_compilation
 
-    on_first_compilation(_tell)
+    on_compilation(_started, _ended)
+
+
+def working_time() -> float:
+    """A clock in seconds, as ``time.monotonic``, that stands still while kernels are compiled."""
+    since = _since
+    return (time.monotonic() if since is None else since) - _compiled
+
+
+def _started() -> None:
+    global _told, _since
+    _since = time.monotonic()
+    if not _told:
+        _told = True
+        _tell()
+
+
+def _ended() -> None:
+    global _compiled, _since
+    if _since is not None:
+        _compiled += time.monotonic() - _since
+        _since = None
 
 
 def _tell() -> None:

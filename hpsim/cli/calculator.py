@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from hpsim.calculator.build import LANGUAGES, build, file_name
-from hpsim.errors import HpsimError
+from hpsim.cli.completion import files
+from hpsim.errors import HpsimError, printable
 
 
 @click.command()
@@ -15,6 +16,7 @@ from hpsim.errors import HpsimError
 @click.option(
     "--out",
     metavar="FILE",
+    shell_complete=files,
     help="Where to write it: a file, a folder, or - for standard output.  [default: hpsim-calculator.html]",
 )
 @click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
@@ -37,7 +39,7 @@ def calculator(lang: str, out: str | None, opened: bool) -> None:
     except OSError as error:
         allowed = "a file in an existing folder that may be written to"
         raise HpsimError("--out", f"{target} cannot be written ({error.strerror or error})", allowed) from error
-    click.echo(str(target))
+    click.echo(printable(str(target)))
     if opened:
         _open(target)
 
@@ -46,4 +48,4 @@ def _open(page: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(page.resolve().as_uri()):
-        click.echo(f"no browser could be started; open {page} yourself", err=True)
+        click.echo(f"no browser could be started; open {printable(str(page))} yourself", err=True)

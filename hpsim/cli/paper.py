@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import files
 from hpsim.cli.exits import COUNTEREXAMPLE, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
 from hpsim.cli.options import workers_option
@@ -27,6 +28,7 @@ from hpsim.cli.options import workers_option
     "logs",
     multiple=True,
     metavar="FILE",
+    shell_complete=files,
     help="A request log, for Section 7.2 and Figure 5; repeat.",
 )
 @workers_option

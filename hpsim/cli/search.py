@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import files, sweep_files
 from hpsim.cli.exits import COUNTEREXAMPLE, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
 from hpsim.cli.options import WHOLE, workers_option
@@ -33,8 +34,14 @@ if TYPE_CHECKING:
     "--budget", type=WHOLE, metavar="N", help="Points to look at [default: 4,000,000, or the sweep's points]."
 )
 @click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="N", help="Seed of the random numbers.")
-@click.option("--sweep", "sweep_file", metavar="FILE", help="Look at the points of this sweep instead, in its regimes.")
-@click.option("--save", metavar="FILE", help="Write the counterexample, for `hpsim replay`.")
+@click.option(
+    "--sweep",
+    "sweep_file",
+    metavar="FILE",
+    shell_complete=sweep_files,
+    help="Look at the points of this sweep instead, in its regimes.",
+)
+@click.option("--save", metavar="FILE", shell_complete=files, help="Write the counterexample, for `hpsim replay`.")
 @workers_option
 @json_option
 def search(

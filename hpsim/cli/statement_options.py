@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hpsim.cli.completion import claim_ids
 from hpsim.errors import HpsimError, SweepFileError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _REGIME = 'NAME={knob: value, …}, for example --regime "tight={overlap: 0, buf
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PARTS = (
-    click.argument("statement"),
+    click.argument("statement", shell_complete=claim_ids),
     click.option(
         "--regime",
         "regimes",

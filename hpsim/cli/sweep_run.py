@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import folders, sweep_files
 from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
 from hpsim.cli.options import workers_option
 from hpsim.cli.sweep import settings_option
 from hpsim.cli.violations import config_command, in_words
 from hpsim.cli.words import counted
-from hpsim.errors import RunFolderError
+from hpsim.errors import RunFolderError, in_brief, printable
 from hpsim.sweep.durable import check_is_folder
 
 if TYPE_CHECKING:
@@ -36,8 +37,10 @@ def _folder(context: click.Context, option: click.Parameter, text: str | None) -
 
 
 @click.command()
-@click.argument("file")
-@click.option("--out", callback=_folder, metavar="DIR", help="Run folder [default: results/<name>].")
+@click.argument("file", shell_complete=sweep_files)
+@click.option(
+    "--out", callback=_folder, metavar="DIR", shell_complete=folders, help="Run folder [default: results/<name>]."
+)
 @workers_option
 @settings_option
 @click.option("--fresh", is_flag=True, help="Remove the run that is in the folder and start over.")
@@ -96,7 +99,7 @@ def summary(sweep: Sweep, report: RunReport) -> str:
         words.append(f"worst relative error {', '.join(errors)}")
     checked = report.parts_skipped == sweep.n_chunks
     words.append("already complete, checked" if checked else f"{report.wall_seconds:,.1f} s")
-    return f"{' · '.join(words)} → {report.folder}"
+    return f"{' · '.join(words)} → {printable(str(report.folder))}"
 
 
 def _violations(sweep: Sweep, report: RunReport, file: str, settings: Sequence[str]) -> Iterator[str]:
@@ -116,10 +119,11 @@ def _failures(report: RunReport) -> Iterator[str]:
     yield f"{counted(report.parts_failed, 'chunk')} failed (the same command tries again):"
     for failure in report.failures:
         configs = failure.configs
-        yield f"  chunk {failure.index}, configurations {configs.start} to {configs.stop - 1}: {failure.error}"
+        where = f"chunk {failure.index}, configurations {configs.start} to {configs.stop - 1}"
+        yield f"  {where}: {in_brief(failure.error)}"
 
 
 def _finished(stop: RunInterrupted, folder: Path) -> str:
     progress = stop.progress
-    done = f"{progress.parts_done:,} of {progress.parts_total:,} parts are finished in {folder}"
+    done = f"{progress.parts_done:,} of {progress.parts_total:,} parts are finished in {printable(str(folder))}"
     return f"{done}; the same command resumes"

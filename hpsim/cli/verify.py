@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import claim_ids
 from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
 from hpsim.cli.options import WHOLE, workers_option
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Random configurations of the exact sweep, 8 points each [default: 1250000].",
 )
-@click.option("--claims", "ids", metavar="ID[,ID…]", help="Only these claims, and no sweeps.")
+@click.option("--claims", "ids", metavar="ID[,ID…]", shell_complete=claim_ids, help="Only these claims, and no sweeps.")
 @click.option("--no-proofs", is_flag=True, help="Do without the solver; every claim is searched.")
 @click.option("--seconds", type=float, metavar="T", help="Time limit of one proof [default: 15].")
 @workers_option

@@ -43,16 +43,24 @@ def kernel(function: F) -> F:
     return compiled
 
 
-def on_first_compilation(announce: Callable[[], None]) -> None:
-    """Call ``announce`` once, when a kernel is really compiled in this process and not read from the cache."""
+def on_compilation(started: Callable[[], None], ended: Callable[[], None]) -> None:
+    """Call these whenever kernels are really compiled in this process and not read from the cache.
+
+    A kernel that is compiled for another one counts as part of it: ``started`` and ``ended`` take turns.
+    """
 
     class Listener(event.Listener):
+        within = 0  # Numba compiles, and tells of it, under a lock
+
         def on_start(self, _event: event.Event) -> None:
-            event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
-            announce()
+            self.within += 1
+            if self.within == 1:
+                started()
 
         def on_end(self, _event: event.Event) -> None:
-            pass
+            self.within -= 1
+            if self.within == 0:
+                ended()
 
     event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
 
