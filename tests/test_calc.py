@@ -208,7 +208,7 @@ def test_no_page_is_printed_before_all_are_known_to_be_right(tmp_path, monkeypat
         main()
     out, err = capsys.readouterr()
     assert (end.value.code, out) == (2, "")
-    assert err.startswith("error: M: 1000000000, a makespan beyond float64; ")
+    assert err.startswith("error: --M: 1000000000, a makespan beyond float64; ")
 
 
 def test_as_many_stages_as_in_files():

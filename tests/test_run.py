@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from fake_runs import FakeSweep, content, fake_chunk, use_fakes
+from numba.core import event
 
+from hpsim.cli.announce import announce_compilation, working_time
 from hpsim.cli.progress import progress_on_stderr, state
 from hpsim.errors import HpsimError, RunFolderError
 from hpsim.sweep.run import Progress, RunInterrupted, run_sweep
@@ -401,6 +403,23 @@ def test_rate_counts_only_what_was_computed() -> None:
         "5.0 M points/s",
         "0:18 left",
     ]
+
+
+def test_compiling_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of rates stands still while kernels are compiled, one for the sake of another included."""
+    clock = [100.0]
+    monkeypatch.setattr("hpsim.cli.announce.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("hpsim.cli.announce._tell", lambda: told.append(clock[0]))
+    monkeypatch.setattr("hpsim.cli.announce._told", False)
+    told: list[float] = []
+    announce_compilation()
+    started = working_time()
+    for worked in (1.0, 2.0):
+        clock[0] += 1.0
+        with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+            clock[0] += 20.0
+            assert working_time() - started == worked
+    assert (working_time() - started, told) == (2.0, [101.0])
 
 
 def test_help_loads_nothing_heavy() -> None:

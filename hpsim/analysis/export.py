@@ -107,7 +107,7 @@ def file_to_write(path: Path, run_folder: Path) -> Iterator[IO[bytes]]:
         raise HpsimError(str(path), "is inside the run folder, which is only read", "choose another place with --out")
     # Links are followed, and a device or a pipe is written as it is: a file put in their place would destroy them.
     final = path.resolve()
-    special = final.exists() and not final.is_file()
+    special = os.path.exists(final) and not os.path.isfile(final)  # without a complaint about names that are too long
     temporary = final if special else final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
     try:
         target = temporary.open("wb")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -32,7 +33,7 @@ def calculator(lang: str, out: str | None, opened: bool) -> None:
         click.echo(build(lang), nl=False)
         return
     target = Path(out or ".")
-    if out is None or target.is_dir():
+    if out is None or os.path.isdir(target):  # without a complaint about names that are too long
         target /= file_name(lang)
     try:
         target.write_text(build(lang), encoding="utf-8", newline="\n")
