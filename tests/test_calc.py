@@ -11,6 +11,7 @@ from fractions import Fraction
 import heteropipe.cli as peer
 import pytest
 from click.testing import CliRunner
+from conftest import as_typed
 
 from hpsim.cli import cli, main
 
@@ -282,7 +283,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(flags, place, output, pipelines
     out, err = capsys.readouterr()
     assert end.value.code == 2
     assert out == ""
-    assert err.startswith(f"error: {place}: ")
+    assert err.startswith(f"error: {as_typed(f'{place}: ', flags)}")
     assert err.count("\n") == 1
 
 

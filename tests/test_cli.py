@@ -182,7 +182,7 @@ def completed(shell: str, *words: str, cwd: Path) -> tuple[list[str], set[str]]:
         (["search", "cor4"], ["plain,cor4"]),
         (["search", "--sweep", "bu"], ["plain,buffers"]),
         (["prove", "one-pl"], ["plain,one-place"]),
-        (["claims", "loose-s"], ["plain,loose-sandwich"]),
+        (["claims", "loose-sa"], ["plain,loose-sandwich"]),
         (["replay", "./f"], ["file,./f"]),
         (["query", "results/p"], ["file,results/p"]),
     ],

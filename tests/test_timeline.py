@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import drawn_on
+from conftest import as_typed, drawn_on
 
 from hpsim import Pipeline, Regime, schedule
 from hpsim.cli import cli, main
@@ -364,7 +364,7 @@ def test_a_file_and_what_does_not_go_with_it(flags, told, pipelines_file, monkey
         main()
     out, err = capsys.readouterr()
     assert (end.value.code, out) == (2, "")
-    assert err.startswith(f"error: {told}")
+    assert err.startswith(f"error: {as_typed(told, flags)}")
 
 
 def test_files(tmp_path):
@@ -424,7 +424,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(flags, told, monkeypatch, capsy
         main()
     out, err = capsys.readouterr()
     assert (end.value.code, out) == (2, "")
-    assert err.startswith(f"error: {told}")
+    assert err.startswith(f"error: {as_typed(told, flags)}")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
