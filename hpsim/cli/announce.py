@@ -7,6 +7,8 @@ import time
 
 import click
 
+from hpsim.errors import printable
+
 _told = False
 _compiled = 0.0  # seconds, but for a compilation that is going on
 _since: float | None = None  # when that one started
@@ -46,4 +48,4 @@ def _tell() -> None:
     folder = cache_folder()
     kept = f"the code is kept in {folder}, so this happens once" if folder else "there is no folder to keep the code in"
     told = f"compiling the simulation kernels for this processor, up to half a minute; {kept}"
-    click.echo(told, file=sys.stderr)  # err=True would write past a progress bar, into its line
+    click.echo(printable(told), file=sys.stderr)  # err=True would write past a progress bar, into its line

@@ -14,7 +14,7 @@ from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped
 from hpsim.cli.memory import keep_freed_memory
 from hpsim.cli.options import WHOLE, workers_option
 from hpsim.cli.sweep import json_option
-from hpsim.errors import HpsimError
+from hpsim.errors import HpsimError, in_brief
 
 if TYPE_CHECKING:
     from hpsim.cli.verify_report import Verified
@@ -58,7 +58,8 @@ def verify(
     except HpsimError:
         raise
     except Exception as error:
-        click.echo(f"error: a check failed, so nothing is decided: {type(error).__name__}: {error}", err=True)
+        told = in_brief(f"{type(error).__name__}: {error}")
+        click.echo(f"error: a check failed, so nothing is decided: {told}", err=True)
         sys.exit(FAILED_CHUNKS)
 
     from hpsim.cli.verify_report import as_data, report
