@@ -150,13 +150,13 @@ def test_no_workers_is_one_message(tmp_path: Path) -> None:
     """--workers 0 is one line and exit code 2."""
     returned, stdout, stderr = finish(start(tmp_path / "run", "{}", 0.0, "--workers", "0"))
     assert (returned, stdout) == (2, "")
-    assert stderr == "error: --workers: 0; a number of threads, at least 1\n"
+    assert stderr == "error: workers: 0; a number of threads, at least 1\n"
 
 
 def test_a_terminal_gets_a_bar_and_its_cursor_back(tmp_path: Path) -> None:
     """On a terminal a bar with chunks, points, rate and time left is drawn, and afterwards the cursor is back."""
     terminal, end = pty.openpty()
-    process = start(tmp_path, json.dumps({"configs": 40}), 0.1, stderr=end)
+    process = start(tmp_path, json.dumps({"configs": 40}), 0.3, "--workers", "1", stderr=end)
     os.close(end)
     drawn = drawn_on(terminal)
     assert finish(process)[0] == 0

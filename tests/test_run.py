@@ -405,6 +405,11 @@ def test_rate_counts_only_what_was_computed() -> None:
     ]
 
 
+def test_no_rate_before_there_was_time_to_measure_it() -> None:
+    """In the first two seconds of work, which go into loading, neither a rate nor a remaining time is told."""
+    assert state(Progress(0, 1, 0, 200, 16_000, 16_000, 3_200_000), 0.8) == ["1/200 chunks", "16.0 k points"]
+
+
 def test_compiling_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of rates stands still while kernels are compiled, one for the sake of another included."""
     clock = [100.0]

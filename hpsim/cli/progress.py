@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hpsim.sweep.run import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
+_SETTLED = 2.0  # seconds of work, before which a rate would be mostly about loading
 
 
 def bar_is_shown() -> bool:
@@ -134,7 +135,7 @@ def state(progress: Progress, seconds: float) -> list[str]:
     if progress.parts_failed:
         words.append(f"{progress.parts_failed:,} failed")
     words.append(f"{quantity(progress.points_done)} points")
-    if progress.points_computed and seconds > 0:
+    if progress.points_computed and seconds >= _SETTLED:
         rate = progress.points_computed / seconds
         words.append(f"{quantity(rate)} points/s")
         words.append(f"{_clock((progress.points_total - progress.points_done) / rate)} left")
