@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+_HEAD, _TAIL = 200, 80  # characters of a long text that are shown
+
 
 def printable(text: str) -> str:
     """``text`` on one line, without characters that would move a cursor or change the colours of a terminal."""
     return "".join(character if character.isprintable() else " " for character in text)
+
+
+def in_brief(text: str) -> str:
+    """``text`` as it is printed in a message: on one line, and of a very long one the beginning and the end."""
+    text = printable(text)
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]} … {text[-_TAIL:]}"
 
 
 class HpsimError(ValueError):
@@ -28,7 +36,7 @@ class HpsimError(ValueError):
         self.allowed = allowed
 
     def __str__(self) -> str:
-        return printable(f"{self.place}: {self.found}; {self.allowed}")
+        return f"{in_brief(self.place)}: {in_brief(self.found)}; {printable(self.allowed)}"
 
 
 class PipelineError(HpsimError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import children
@@ -73,3 +73,8 @@ def shared_case() -> Callable[[str], object]:
         return json.loads((SHARED_CASES / name).read_text(encoding="utf-8"))
 
     return read
+
+
+def as_typed(told: str, words: Sequence[str]) -> str:
+    """A message with its place, an argument of the library, under the name of the option among ``words`` for it."""
+    return f"--{told}" if f"--{told.partition(':')[0]}" in words else told

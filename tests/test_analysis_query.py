@@ -6,22 +6,27 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import children
+import numpy
 import pandas
 import pytest
 from analysis_runs import SAMPLED, digests, make_run, table
 from click.testing import CliRunner, Result
+from test_streams import terminal
 
 from hpsim.analysis.export import plain, unique_names
 from hpsim.analysis.query import query
 from hpsim.analysis.run import open_run
 from hpsim.cli import cli
+from hpsim.cli.query import _table
 from hpsim.errors import HpsimError
 
 
@@ -99,6 +104,90 @@ def test_the_table_is_aligned_and_says_when_it_is_cut(folder: Path) -> None:
     short = ask(folder, "SELECT 1 AS one, 2.5 AS half")
     assert [line.split() for line in short.stdout.splitlines()][::2] == [["one", "half"], ["1", "2.5"]]
     assert short.stderr == ""
+
+
+def drawn(folder: Path, sql: str, width: int | None) -> list[str]:
+    """The lines of the table, or of the blocks, in so many columns."""
+    with query(open_run(folder), sql) as rows:
+        return _table(rows, width).splitlines()
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 120, 200, None])
+@pytest.mark.parametrize("name", ["points", "configs"])
+def test_no_number_is_cut(folder: Path, name: str, width: int | None) -> None:
+    """In every width each column is there, and each number is whole and on one line; a pipe has one line a row."""
+    lines = drawn(folder, f"FROM {name} LIMIT 3", width)
+    rows = table(folder, name).head(3)
+    found = Counter(re.split(r"[\s,\[\]]+", " ".join(lines)))
+    for column in rows.columns:
+        assert found[column] >= 1
+        for value in rows[column]:
+            for number in value if isinstance(value, numpy.ndarray) else [value]:
+                assert found[f"{number:.10g}" if isinstance(number, float) else str(number)] >= 1
+    if width is None:
+        assert len(lines) == 2 + 3
+    elif width >= 60:
+        assert max(map(len, lines)) <= width
+
+
+def test_what_does_not_fit_is_a_block_a_row(folder: Path) -> None:
+    """A table that is one column too wide becomes a block for each row, with the columns below one another."""
+    sql = "SELECT * FROM (VALUES (1, 'ab', [1.5, 22.25]), (2, NULL, [])) AS t(n, text, list)"
+    whole = drawn(folder, sql, None)
+    assert [line.split() for line in whole] == [
+        ["n", "text", "list"],
+        ["─" * (len(whole[1]) - 1)],
+        ["1", "ab", "[1.5,", "22.25]"],
+        ["2", "[]"],
+    ]
+    widest = max(map(len, whole)) + 1  # a blank at the end of the line is left out
+    assert drawn(folder, sql, widest) == whole
+    assert drawn(folder, sql, widest - 1) == [
+        "row 1",
+        "  n     1",
+        "  text  ab",
+        "  list  [1.5, 22.25]",
+        "row 2",
+        "  n     2",
+        "  text",
+        "  list  []",
+    ]
+
+
+def test_long_names_numbers_and_lists(folder: Path) -> None:
+    """A name that is half the terminal stands alone, a number too long for it stays whole, a long list is counted."""
+    lines = drawn(folder, f"SELECT {10**37}::HUGEINT AS a_name_of_many_letters, range(1000) AS r", 30)
+    assert lines[:5] == [
+        "row 1",
+        "  a_name_of_many_letters",
+        f"     {10**37}",
+        "  r  [0, 1, 2, 3, 4, 5, 6, 7,",
+        "     8, 9, 10, 11, 12, 13, 14,",
+    ]
+    assert lines[-1].endswith("… 900 more]")
+
+
+def test_cells_move_no_cursor(folder: Path) -> None:
+    """What a terminal would obey is blank in tables and blocks, in cells and in names, and an escape in JSON."""
+    sql = "SELECT chr(27) || '[31m' || chr(155) || chr(8238) || 'x' AS \"a\x1b[2Jb\", ['\x9b'] AS c"
+    for width in (None, 10):
+        lines = drawn(folder, sql, width)
+        assert all(line.isprintable() for line in lines)
+        assert "a [2Jb" in "\n".join(lines)
+        assert "[31m x" in " ".join("\n".join(lines).split())
+    printed = ask(folder, sql, "--format", "json").stdout
+    assert all(line.isprintable() for line in printed.splitlines())
+    assert json.loads(printed) == [{"a\x1b[2Jb": "\x1b[31m\x9b\u202ex", "c": ["\x9b"]}]
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_a_terminal_gets_printable_lines(folder: Path, form: str) -> None:
+    """On a terminal of 60 columns every format is free of what would move the cursor; the table is in blocks."""
+    sql = "SELECT chr(27) || '[2J' || chr(8238) || 'é' AS x, * FROM points LIMIT 1"
+    lines = terminal(60, "query", str(folder), sql, "--format", form, cwd=folder.parent).split("\r\n")
+    assert all(line.isprintable() for line in lines)
+    if form == "table":
+        assert lines[:2] == ["row 1", "  x                  [2J é"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -199,7 +200,7 @@ def test_regimes_of_knobs_alone(tmp_path: Path) -> None:
 
 
 def test_violations_in_full(strict: Path) -> None:
-    """A run with violations exits with 1, shows the worst error of each regime, and lists every stored violation."""
+    """A run with violations exits with 1, shows the worst error of each regime, and its JSON has every violation."""
     stored, points = table(strict, "violations"), table(strict, "points")
     result = CliRunner().invoke(cli, ["summary", str(strict), "--json"])
     assert result.exit_code == 1
@@ -208,9 +209,44 @@ def test_violations_in_full(strict: Path) -> None:
     assert [row["claim"] for row in data["stored_violations"]] == stored["claim"].tolist()
     assert [row["tau"] for row in data["stored_violations"]] == [list(tau) for tau in stored["tau"]]
     assert data["max_rel_err"] == {name: points[f"rel_err_{name}"].max() for name in SAMPLED["regimes"]}
-    page = CliRunner().invoke(cli, ["summary", str(strict)])
+
+
+def test_the_first_violations_on_the_page(strict: Path, tmp_path: Path) -> None:
+    """Five violations are told in words, and the command that shows all of them, for a shell."""
+    folder = Path(shutil.copytree(strict, tmp_path / "a run's folder"))
+    page = CliRunner().invoke(cli, ["summary", str(folder)])
     assert page.exit_code == 1
-    assert sum(" fails at configuration " in line for line in page.stdout.splitlines()) == len(stored)
+    lines = page.stdout.splitlines()
+    first = table(strict, "violations")["config_id"][:5].tolist()
+    told = lines.index(f"{len(table(strict, 'violations'))} violations; the first 5:")
+    assert [int(line.split("configuration ")[1].split(",")[0]) for line in lines[told + 1 : -1]] == first
+    command = lines[-1].removeprefix("all that are stored: ")
+    program, *words = shlex.split(command)
+    assert program == "hpsim"
+    rows = CliRunner().invoke(cli, [*words, "--format", "json"])
+    assert len(json.loads(rows.stdout)) == len(table(strict, "violations"))
+
+
+def test_few_violations_are_all_on_the_page(tmp_path: Path) -> None:
+    """Where no more than five are stored, each of them is told, and no command for the rest."""
+    folder = make_run(tmp_path / "run", STRICT | {"configs": 4, "microbatches": [9]})
+    stored = len(table(folder, "violations"))
+    assert stored == 4
+    lines = CliRunner().invoke(cli, ["summary", str(folder)]).stdout.splitlines()
+    assert sum(" fails at configuration " in line for line in lines) == stored
+    assert "4 violations:" in lines
+    assert "all that are stored" not in lines[-1]
+
+
+def test_a_unit_moves_no_cursor(tmp_path: Path) -> None:
+    """Characters of the unit that a terminal would obey are blanks on the page and escapes in the JSON."""
+    folder = make_run(tmp_path / "run", SAMPLED | {"unit": "m\x1b[31m\x9b\u202es"})
+    page = CliRunner().invoke(cli, ["summary", str(folder)]).stdout
+    assert "[m [31m  s] by S" in page
+    assert all(line.isprintable() for line in page.splitlines())
+    data = CliRunner().invoke(cli, ["summary", str(folder), "--json"]).stdout
+    assert all(line.isprintable() for line in data.splitlines())
+    assert json.loads(data)["unit"] == "m\x1b[31m\x9b\u202es"
 
 
 def test_a_run_that_kept_violations_only(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ errors processors crew exact units vectors formulas pipeline regime event_graph
 cycle_ratio throughput_terms throughput_arrays improvements throughput_law long_run
 given_times scheduling
 reference.chain reference.event_graph reference.sampling
-kernels._trust kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling
+kernels._trust kernels._compiling kernels._code_files kernels._jit kernels.chain kernels.event_graph kernels.sampling
 kernels.closed_forms kernels.checking kernels.tables kernels.adder
 rows lanes event_lanes simulation
 sweep.file.checks sweep.file.fields sweep.file.document sweep.file.validation sweep.file.yaml_file
@@ -51,8 +51,8 @@ logs.gather logs.read logs.bootstrap logs.statistics logs.assemble logs
 calculator.build
 paper.fuzz paper.graham paper.verdict paper.measured paper.evidence paper.quantities paper.numbers paper.claims
 paper.tables paper.figures paper.pictures paper.document paper.report paper.run
-cli cli.announce cli.options cli.pipeline_options cli.violations cli.progress cli.calc_table cli.calc_regime_table
-cli.calc_regime cli.calc cli.sweep cli.sweep_run
+cli cli.announce cli.completion cli.options cli.pipeline_options cli.violations cli.progress
+cli.calc_table cli.calc_regime_table cli.calc_regime cli.calc cli.sweep cli.sweep_run
 cli.summary cli.query cli.plot cli.timeline_page cli.timeline
 cli.statement_options cli.claims cli.search_progress cli.search cli.replay cli.prove
 cli.verify_progress cli.verify_report cli.verify cli.warmup cli.bench_table cli.bench cli.log_table cli.log

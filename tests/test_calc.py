@@ -13,6 +13,7 @@ import children
 import heteropipe.cli as peer
 import pytest
 from click.testing import CliRunner
+from conftest import as_typed
 from rich.cells import cell_len
 
 from hpsim.cli import cli, main
@@ -211,7 +212,7 @@ def test_no_page_is_printed_before_all_are_known_to_be_right(tmp_path, monkeypat
         main()
     out, err = capsys.readouterr()
     assert (end.value.code, out) == (2, "")
-    assert err.startswith("error: M: 1000000000, a makespan beyond float64; ")
+    assert err.startswith("error: --M: 1000000000, a makespan beyond float64; ")
 
 
 def test_as_many_stages_as_in_files():
@@ -285,7 +286,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(flags, place, output, pipelines
     out, err = capsys.readouterr()
     assert end.value.code == 2
     assert out == ""
-    assert err.startswith(f"error: {place}: ")
+    assert err.startswith(f"error: {as_typed(f'{place}: ', flags)}")
     assert err.count("\n") == 1
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import children
 import pytest
 from click.testing import CliRunner
+from conftest import as_typed
 
 from hpsim.cli import cli, main
 
@@ -220,7 +221,7 @@ def test_messages_speak_of_options(
     with pytest.raises(SystemExit):
         main()
     err = capsys.readouterr().err
-    assert err.startswith(f"error: {told}")
+    assert err.startswith(f"error: {as_typed(told, flags)}")
     assert "None" not in err
 
 
@@ -267,7 +268,7 @@ def test_wrong_knobs_are_one_line_and_exit_code_2(
         main()
     out, err = capsys.readouterr()
     assert (end.value.code, out) == (2, "")
-    assert err.startswith(f"error: {place}: ")
+    assert err.startswith(f"error: {as_typed(f'{place}: ', flags)}")
     assert err.count("\n") == 1
 
 

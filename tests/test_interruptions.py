@@ -134,7 +134,7 @@ def test_no_command_hears_an_interrupt_that_is_ignored(
 ) -> None:
     """Neither the solver nor DuckDB, which could take signals for themselves, hears it: the command ends as always."""
     if words[0] == "query":
-        assert finish(start(tmp_path / "run", "{}"))[0] == 0
+        make_run(tmp_path / "run", SAMPLED)
     code = children.telling(once_in) + "from hpsim.cli import main; main()"
     process = children.start([*IGNORING, sys.executable, "-c", code, *words], cwd=tmp_path)
     children.wait_for_line(process, "is called")
@@ -181,7 +181,7 @@ def test_no_workers_is_one_message(tmp_path: Path) -> None:
 
 def test_a_terminal_gets_a_bar_and_its_cursor_back(tmp_path: Path) -> None:
     """On a terminal a bar with chunks, points, rate and time left is drawn, and afterwards the cursor is back."""
-    text, ended = children.drawn_by(command(tmp_path, json.dumps({"configs": 40}), 0.1), "stderr")
+    text, ended = children.drawn_by(command(tmp_path, json.dumps({"configs": 40}), 0.3, "--workers", "1"), "stderr")
     assert ended.returncode == 0
     assert re.search(r"\d+/10 chunks · \d+ points", text)
     assert "points/s" in text

@@ -121,7 +121,7 @@ ODD = "\x1b[2J\n\x9b1A\r\u202e\x07"
 
 
 def harmless(text):
-    """Whether ``text`` has nothing but printable characters and line ends."""
+    """Whether ``text`` has nothing but brief characters and line ends."""
     return all(character.isprintable() or character == "\n" for character in text)
 
 

@@ -20,6 +20,7 @@ from fake_runs import FakeSweep, content, fake_chunk, use_fakes
 
 from hpsim.cli.progress import progress_on_stderr, state
 from hpsim.errors import HpsimError, RunFolderError
+from hpsim.kernels import _compiling
 from hpsim.sweep.run import Progress, RunInterrupted, run_sweep
 from hpsim.sweep.store import RunFolder
 
@@ -340,7 +341,7 @@ def test_out_is_a_folder_of_this_machine(
     monkeypatch.chdir(tmp_path)
     result = command("--out", out)
     assert isinstance(result.exception, RunFolderError)
-    assert result.exception.place == "--out"
+    assert result.exception.place == "out"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -381,10 +382,10 @@ def test_no_control_characters_off_a_terminal(tmp_path: Path, fakes: Install) ->
 
 def test_lines_come_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Off a terminal there is a line at the start, of what lies ahead, and then one about every ten seconds."""
-    clock = iter([0.0, 0.0, 4.0, 9.0, 11.0, 12.0, 22.0])
-    monkeypatch.setattr("hpsim.cli.progress.time.monotonic", lambda: next(clock))
+    clock = [0.0]
+    monkeypatch.setattr("hpsim.cli.progress.time.monotonic", lambda: clock[0])
     with progress_on_stderr("fake") as show:
-        for done in range(6):
+        for done, clock[0] in enumerate([0.0, 4.0, 9.0, 11.0, 12.0, 22.0]):
             show(Progress(0, done, 0, 10, 1000 * done, 1000 * done, 10_000))
     assert capsys.readouterr().err.splitlines() == [
         "fake: 10,000 points in 10 chunks",
@@ -396,7 +397,37 @@ def test_lines_come_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 def test_rate_counts_only_what_was_computed() -> None:
     """Parts finished before do not make the rate look better, and failed ones are told."""
     progress = Progress(900, 910, 2, 1000, 910_000_000, 10_000_000, 1_000_000_000)
-    assert state(progress, 2.0) == "910/1,000 chunks · 910 M points · 2 failed · 5.0 M points/s · 0:18 left"
+    assert state(progress, 2.0) == [
+        "910/1,000 chunks",
+        "2 failed",
+        "910 M points",
+        "5.0 M points/s",
+        "0:18 left",
+    ]
+
+
+def test_no_rate_before_there_was_time_to_measure_it() -> None:
+    """In the first two seconds of work, which go into loading, neither a rate nor a remaining time is told."""
+    assert state(Progress(0, 1, 0, 200, 16_000, 16_000, 3_200_000), 0.8) == ["1/200 chunks", "16.0 k points"]
+
+
+def test_compiling_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of rates stands still while kernels are compiled, one for the sake of another included."""
+    clock = [100.0]
+    told: list[str | None] = []
+    monkeypatch.setattr(_compiling.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(_compiling, "announce", told.append)
+    monkeypatch.setattr(_compiling, "_told", False)
+    started = _compiling.working_time()
+    for worked in (1.0, 2.0):
+        clock[0] += 1.0
+        _compiling.started("code")
+        _compiling.started("code")
+        clock[0] += 20.0
+        assert _compiling.working_time() - started == worked
+        _compiling.ended()
+        _compiling.ended()
+    assert (_compiling.working_time() - started, told) == (2.0, ["code"])
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,25 @@ from hpsim.sweep.run import Progress
 HPSIM = "import sys; sys.argv[0] = 'hpsim'; from hpsim.cli import main; main()"
 CALC = ("calc", "--tau", "1,2")
 BAR_AND_ANNOUNCEMENT = """
-from hpsim.kernels._jit import announce
+from hpsim.kernels._compiling import announce
 from hpsim.cli.progress import progress_on_stderr
 with progress_on_stderr("a run"):
     announce(None)
+"""
+THREE_BARS = """
+import hpsim.cli.progress, hpsim.cli.search_progress, hpsim.cli.verify_progress
+clock = [0.0]
+hpsim.cli.progress.working_time = hpsim.cli.search_progress.working_time = lambda: clock[0]
+from hpsim.conjecture import search_result
+from hpsim.sweep import run
+with hpsim.cli.progress.progress_on_stderr("a run") as show:
+    clock[0] = 2.0
+    show(run.Progress(0, 40, 2, 9540, 31_000_000, 28_000_000, 1_000_000_000))
+with hpsim.cli.search_progress.search_on_stderr() as show:
+    clock[0] = 4.0
+    show(search_result.Progress("small systems", 1_200_000, 4_000_000, 3.1e-5))
+with hpsim.cli.verify_progress.claims_on_stderr() as show:
+    show(12, 46, "a-claim-of-a-long-name-that-has-40-chars")
 """
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full, which Linux has")
 
@@ -96,11 +112,43 @@ def terminal(columns: int, *words: str, cwd: Path, code: str = HPSIM) -> str:
 def test_the_bar_on_a_narrow_terminal(tmp_path: Path) -> None:
     """At 40 columns the bar is there, and its words beside it; what is said in a run has a line of its own."""
     run = ("sweep", "run", "hand_crafted", "--set", "chunk=4", "--out", "run")
-    assert "━━━━━━━━━━ 3/3 chunks · 88 points" in terminal(40, *run, cwd=tmp_path)
+    assert "━━━━━━━━ 3/3 chunks · 88 points" in terminal(40, *run, cwd=tmp_path)
     (tmp_path / "run" / "_parts" / "000001.json").unlink()
     resumed = terminal(40, *run, cwd=tmp_path)
     assert "hand-crafted: resuming, 2 of 3 parts are recorded and will be checked\r\n" in resumed
     assert "\x1b[2Khand-crafted: resuming" in resumed, "the bar's line is cleared first"
+
+
+@pytest.mark.parametrize(
+    ("columns", "run", "search", "verify"),
+    [
+        (40, "40/9,540 chunks · 2 failed", "small systems", "12/46 claims"),
+        (
+            60,
+            "40/9,540 chunks · 2 failed · 31.0 M points",
+            "small systems · 1.2 M of 4.0 M points",
+            "12/46 claims",
+        ),
+        (
+            80,
+            "40/9,540 chunks · 2 failed · 31.0 M points · 14.0 M points/s",
+            "small systems · 1.2 M of 4.0 M points · 600 k points/s",
+            "12/46 claims · a-claim-of-a-long-name-that-has-40-chars",
+        ),
+        (
+            120,
+            "40/9,540 chunks · 2 failed · 31.0 M points · 14.0 M points/s · 1:09 left",
+            "small systems · 1.2 M of 4.0 M points · 600 k points/s · closest 3.1e-05",
+            "12/46 claims · a-claim-of-a-long-name-that-has-40-chars",
+        ),
+    ],
+)
+def test_a_bar_is_one_line(columns: int, run: str, search: str, verify: str, tmp_path: Path) -> None:
+    """Bars of sweeps, searches and claims leave out what a line has no room for, the least important first."""
+    drawn = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal(columns, cwd=tmp_path, code=THREE_BARS))
+    lines = [line.strip("━╸╺ ") for line in re.split(r"[\r\n]+", drawn)]
+    assert {run, search, verify} <= set(lines)
+    assert max(len(line) for line in re.split(r"[\r\n]+", drawn)) <= columns
 
 
 def test_what_is_said_beside_the_bar_has_its_own_line(tmp_path: Path) -> None:

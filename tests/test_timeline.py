@@ -15,6 +15,7 @@ import children
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import as_typed
 
 from hpsim import Pipeline, Regime, schedule
 from hpsim.analysis.plots.style import DARK, LIGHT
@@ -437,7 +438,7 @@ def test_a_file_and_what_does_not_go_with_it(flags, told, pipelines_file, monkey
         main()
     out, err = capsys.readouterr()
     assert (end.value.code, out) == (2, "")
-    assert err.startswith(f"error: {told}")
+    assert err.startswith(f"error: {as_typed(told, flags)}")
 
 
 def test_files(tmp_path):
@@ -502,7 +503,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(flags, told, monkeypatch, capsy
         main()
     out, err = capsys.readouterr()
     assert (end.value.code, out) == (2, "")
-    assert err.startswith(f"error: {told}")
+    assert err.startswith(f"error: {as_typed(told, flags)}")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 

@@ -48,7 +48,7 @@ def write_json(reader: pyarrow.RecordBatchReader, target: IO[bytes]) -> None:
     before = b"[\n"
     for batch in reader:
         for row in batch.rename_columns(names).to_pylist():
-            target.write(before + json.dumps(plain(row), ensure_ascii=False).encode())
+            target.write(before + json.dumps(plain(row)).encode())
             before = b",\n"
     target.write(b"[]\n" if before == b"[\n" else b"\n]\n")
 
@@ -107,7 +107,7 @@ def file_to_write(path: Path, run_folder: Path | None = None) -> Iterator[IO[byt
         raise HpsimError(str(path), "is inside the run folder, which is only read", "choose another place with --out")
     # Links are followed, and a device or a pipe is written as it is: a file put in their place would destroy them.
     final = path.resolve()
-    special = final.exists() and not final.is_file()
+    special = os.path.exists(final) and not os.path.isfile(final)  # without a complaint about names that are too long
     temporary = final if special else final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
     try:
         target = temporary.open("wb")

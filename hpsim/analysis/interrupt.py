@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import socket
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -24,7 +24,7 @@ def stopping_at_once(interrupt: Callable[[], None]) -> Iterator[None]:
     """Call ``interrupt`` from a thread of its own as soon as SIGINT, SIGTERM or SIGHUP arrives.
 
     The block then ends with KeyboardInterrupt, after the others with SystemExit. Outside the main thread, where Python
-    handles no signals, nothing is done; nor for signals that are handled otherwise or ignored already.
+    handles no signals, nothing is done. Where a caller handles SIGTERM or SIGHUP already, the block ends as it says.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -40,7 +40,7 @@ def stopping_at_once(interrupt: Callable[[], None]) -> Iterator[None]:
     for number in ours:
         signal.signal(number, end)
     try:
-        with _watching(interrupt, {signal.SIGINT, *ours}):
+        with _watching(interrupt):
             yield
     except KeyboardInterrupt:
         if ended_by:  # DuckDB had taken the exit for an interruption
@@ -52,14 +52,14 @@ def stopping_at_once(interrupt: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _watching(interrupt: Callable[[], None], signals: Collection[int]) -> Iterator[None]:
+def _watching(interrupt: Callable[[], None]) -> Iterator[None]:
     """A thread that waits for signals while the main thread is in DuckDB."""
     arrived, written = socket.socketpair()
     written.setblocking(False)
 
     def watch() -> None:
         while (number := arrived.recv(1)) != _END:
-            if number[0] in signals:
+            if number[0] in (signal.SIGINT, *_ENDING):
                 interrupt()
 
     watcher = threading.Thread(target=watch, name="signals", daemon=True)

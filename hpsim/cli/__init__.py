@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 import warnings
 from contextlib import suppress
 
 import click
+from click.shell_completion import CompletionItem
 
 from hpsim import __version__
 from hpsim.cli.exits import INTERRUPTED, OUTPUT_CLOSED, WRONG_INPUT
 from hpsim.cli.streams import OutputLost, guard_streams
-from hpsim.errors import HpsimError, printable
+from hpsim.errors import HpsimError, in_brief, printable
 
 
 class LazyGroup(click.Group):
@@ -43,10 +45,22 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word[:1].isalnum() and word not in self.commands_at and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            close = get_close_matches(word.lower(), self.commands_at, n=1)
+            ctx.fail(f"No such command {word!r}." + (f" Did you mean {close[0]!r}?" if close else ""))
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             _refuse_repeated(click.Context(command, ctx, name), rest)
         return name, command, rest
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands with their help, and options; no command is imported for it."""
+        listed = ((name, help_line) for name, (_, help_line) in self.commands_at.items())
+        commands = [CompletionItem(name, help=words) for name, words in listed if name.startswith(incomplete)]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -93,7 +107,7 @@ def _refuse_repeated(ctx: click.Context, args: list[str]) -> None:
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="hpsim")
+@click.version_option(__version__, "-V", "--version", prog_name="hpsim")
 def cli() -> None:
     """Exact, compiled simulation of micro-batch pipelines with unequal stages."""
 
@@ -113,13 +127,23 @@ def main() -> None:
         click.echo(f"error: stdout: {lost.reason}; another place for what is printed", err=True)
         sys.exit(WRONG_INPUT)
     except HpsimError as error:
+        error.place = _as_typed(error.place)
         click.echo(f"error: {error}", err=True)
         sys.exit(WRONG_INPUT)
     except click.ClickException as error:
-        error.show()
+        told = io.StringIO()
+        error.show(file=told)
+        for line in told.getvalue().splitlines():
+            click.echo(in_brief(line), err=True)
         sys.exit(error.exit_code)
     except click.Abort:  # what click makes of Ctrl-C
         sys.exit(INTERRUPTED)
+
+
+def _as_typed(place: str) -> str:
+    """An argument of the library under the name of the option that was typed for it."""
+    option = f"--{place.partition(' ')[0]}"
+    return f"--{place}" if any(word.partition("=")[0] == option for word in sys.argv[1:]) else place
 
 
 def _warning_line(message: Warning | str) -> str:

@@ -1,13 +1,13 @@
-"""The first run on a machine compiles kernels for some seconds: say so on stderr, terminal or not."""
+"""The first run on a machine compiles kernels for some seconds: commands say so on stderr, terminal or not."""
 
 from __future__ import annotations
 
+import logging
 import sys
 
 
 def announce_compilation() -> None:
     """Show what the library logs when it compiles; on a terminal it says so by itself."""
-    import logging
 
     class OnStderr(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from hpsim.cli.calc_table import Column, Results, aligned, fact_table, header, implied_overlap, print_table, rates
 from hpsim.cli.page import page_console, page_text
-from hpsim.cli.pipeline_options import printable, regime_in_words
+from hpsim.cli.pipeline_options import regime_in_words
 from hpsim.cli.words import per_cent
+from hpsim.errors import printable
 from hpsim.regime import Regime
 from hpsim.throughput_terms import shown
 

@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from hpsim.cli.page import page_console, page_text
-from hpsim.cli.pipeline_options import printable, regime_in_words
+from hpsim.cli.pipeline_options import regime_in_words
 from hpsim.cli.words import microbatches
+from hpsim.errors import printable
 from hpsim.exact import Number
 from hpsim.regime import Regime
 from hpsim.units import per_second

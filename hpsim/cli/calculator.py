@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from hpsim.calculator.build import LANGUAGES, build, file_name
-from hpsim.errors import HpsimError
+from hpsim.cli.completion import files
+from hpsim.errors import HpsimError, printable
 
 
 @click.command()
@@ -15,6 +17,7 @@ from hpsim.errors import HpsimError
 @click.option(
     "--out",
     metavar="FILE",
+    shell_complete=files,
     help="Where to write it: a file, a folder, or - for standard output.  [default: hpsim-calculator.html]",
 )
 @click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
@@ -30,14 +33,14 @@ def calculator(lang: str, out: str | None, opened: bool) -> None:
         click.echo(build(lang), nl=False)
         return
     target = Path(out or ".")
-    if out is None or target.is_dir():
+    if out is None or os.path.isdir(target):  # without a complaint about names that are too long
         target /= file_name(lang)
     try:
         target.write_text(build(lang), encoding="utf-8", newline="\n")
     except OSError as error:
         allowed = "a file in an existing folder that may be written to"
         raise HpsimError("--out", f"{target} cannot be written ({error.strerror or error})", allowed) from error
-    click.echo(str(target))
+    click.echo(printable(str(target)))
     if opened:
         _open(target)
 
@@ -46,4 +49,4 @@ def _open(page: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(page.resolve().as_uri()):
-        click.echo(f"no browser could be started; open {page} yourself", err=True)
+        click.echo(f"no browser could be started; open {printable(str(page))} yourself", err=True)

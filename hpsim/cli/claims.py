@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hpsim.cli.completion import claim_ids
 from hpsim.cli.sweep import json_option
 from hpsim.conjecture.in_words import in_flow_style
 from hpsim.errors import HpsimError
@@ -25,7 +26,7 @@ _WHOLE_WORDS: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": F
 
 
 @click.command()
-@click.argument("claim_id", metavar="[ID]", required=False)
+@click.argument("claim_id", metavar="[ID]", required=False, shell_complete=claim_ids)
 @click.option("--language", is_flag=True, help="Print the reference page of the statement language, in Markdown.")
 @json_option
 def claims(claim_id: str | None, language: bool, as_json: bool) -> None:

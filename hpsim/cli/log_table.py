@@ -8,10 +8,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from hpsim.cli.page import UNLIMITED, Column, fitted, listed, page_console, page_text
+from hpsim.errors import printable
 from hpsim.logs import Assembly, RequestLog, Summary
 from hpsim.logs.assemble import caution
 from hpsim.logs.bootstrap import LEVEL, MANY, Bootstrap, Estimate
-from hpsim.logs.columns import one_line, printable
+from hpsim.logs.columns import brief
 from hpsim.logs.statistics import Group
 
 _GROUPS_SHOWN = 200
@@ -43,11 +44,11 @@ def _account(log: RequestLog, width: int) -> Iterator[RenderableType]:
     dropped = sum(drop.count for drop in log.dropped)
     files = f"{len(log.files)} file{'s' * (len(log.files) > 1)}"
     yield Text(f"{log.read:,} requests read from {files} = {log.kept:,} kept + {dropped:,} dropped", "bold")
-    renamed = [f"{field} = {printable(column)}" for field, column in _merged(log.columns) if field != column]
+    renamed = [f"{field} = {brief(column)}" for field, column in _merged(log.columns) if field != column]
     if renamed:
         yield Text(f"columns: {', '.join(renamed)}")
     if log.period:
-        yield Text(f"start from {printable(log.period[0])} to {printable(log.period[1])}")
+        yield Text(f"start from {brief(log.period[0])} to {brief(log.period[1])}")
     for hint in log.hints:
         yield Text(hint)
     if log.dropped:
@@ -55,7 +56,7 @@ def _account(log: RequestLog, width: int) -> Iterator[RenderableType]:
             Column("dropped because", [f"{drop.column} {drop.reason}" for drop in log.dropped], words=True),
             Column("requests", [f"{drop.count:,}" for drop in log.dropped]),
             Column("first", [drop.place for drop in log.dropped], words=True),
-            Column("found", [one_line(drop.found) for drop in log.dropped], words=True),
+            Column("found", [printable(drop.found) for drop in log.dropped], words=True),
         ]
         yield fitted(columns, width)
 
@@ -66,8 +67,8 @@ def _groups(log: RequestLog, summary: Summary, width: int) -> Iterator[Renderabl
     groups = summary.groups[:_GROUPS_SHOWN]
     yield fitted(
         [
-            Column("model", [printable(group.model) for group in groups], words=True),
-            Column("host", [printable(group.host) + " *" * bool(group.flags) for group in groups], words=True),
+            Column("model", [brief(group.model) for group in groups], words=True),
+            Column("host", [brief(group.host) + " *" * bool(group.flags) for group in groups], words=True),
             Column("requests", [f"{group.count:,}" for group in groups]),
             Column("minimum", [_cell(group.minimum) for group in groups]),
             Column("5 %", [_cell(group.p5) for group in groups]),
@@ -91,7 +92,7 @@ def _doubts(groups: Sequence[Group]) -> Iterator[Text]:
         yield Text("* minima to doubt:")
     for group in flagged[:_DOUBTS_SHOWN]:
         for flag in group.flags:
-            yield Text(f"  {printable(group.model)} on {printable(group.host)}: {flag}")
+            yield Text(f"  {brief(group.model)} on {brief(group.host)}: {flag}")
     if len(flagged) > _DOUBTS_SHOWN:
         yield Text(f"  … and on {len(flagged) - _DOUBTS_SHOWN:,} more; --json has them all")
 
@@ -115,10 +116,10 @@ def _totals(log: RequestLog, summary: Summary) -> Iterator[RenderableType]:
 def _pipeline(made: Assembly, bootstrap: Bootstrap, width: int) -> Iterator[RenderableType]:
     stages = len(made.hosts)
     size = f"{stages} stage{'s' * (stages > 1)}, {made.M:,} micro-batch{'es' * (made.M > 1)}, times in {made.unit}"
-    yield Text(f"Pipeline for {printable(made.model)}: {size}", "bold")
+    yield Text(f"Pipeline for {brief(made.model)}: {size}", "bold")
     columns = [
         Column("stage", [str(s) for s in range(stages)]),
-        Column("host", [printable(host) for host in made.hosts], words=True),
+        Column("host", [brief(host) for host in made.hosts], words=True),
         Column("requests", [f"{count:,}" for count in made.counts]),
         Column(f"tau, {_named(made.quantile)}", [_cell(tau) for tau in made.tau]),
         Column("bottleneck", [_decides(made, s) for s in range(stages)], words=True),

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
-
-from hpsim.errors import HpsimError
 
 
 class WholeNumber(click.types.IntParamType):
@@ -37,14 +33,3 @@ WHOLE = WholeNumber()
 workers_option = click.option(
     "--workers", type=WHOLE, metavar="N", help="Threads [default: the CPUs this process may use]."
 )
-
-
-@contextmanager
-def as_flags(*names: str) -> Iterator[None]:
-    """Within the block, a mistake in one of these arguments of the library is told at the flag that it came from."""
-    try:
-        yield
-    except HpsimError as error:
-        if error.place.split(" ")[0] in names:
-            error.place = f"--{error.place}"
-        raise

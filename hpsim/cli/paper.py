@@ -8,9 +8,11 @@ from pathlib import Path
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import files
 from hpsim.cli.exits import COUNTEREXAMPLE, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
 from hpsim.cli.options import workers_option
+from hpsim.errors import printable
 
 
 @click.command()
@@ -27,6 +29,7 @@ from hpsim.cli.options import workers_option
     "logs",
     multiple=True,
     metavar="FILE",
+    shell_complete=files,
     help="A request log, for Section 7.2 and Figure 5; repeat.",
 )
 @workers_option
@@ -53,7 +56,7 @@ def paper(out: Path, logs: tuple[str, ...], workers: int | None, quick: bool) ->
         stopped_by(stop.signum, "nothing is written")
     except KeyboardInterrupt:
         quit_at_once("the report may be incomplete")
-    click.echo(f"{verdicts(made.numbers)} → {made.folder / 'report.html'}")
+    click.echo(f"{verdicts(made.numbers)} → {printable(str(made.folder / 'report.html'))}")
     if not made.stands:
         click.echo("a number or a counterexample is not as it should be; the report says which", err=True)
         sys.exit(COUNTEREXAMPLE)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from hpsim.cli.completion import pipelines_files
 from hpsim.errors import HpsimError, PipelineError, RegimeError
 from hpsim.exact import exact
 from hpsim.pipeline import Pipeline
@@ -45,7 +46,7 @@ _REGIME = (
 
 
 _PIPELINE = (
-    click.argument("file", required=False),
+    click.argument("file", required=False, shell_complete=pipelines_files),
     click.option("--pipeline", "entry", metavar="NAME", help="One pipeline of FILE, by its name."),
     click.option("--tau", metavar="T,T,…", help="Service time of each stage, separated by commas; 1.13, 1/3 or 12ms."),
     click.option("--d", metavar="T,…", help="Transfer time of each link, one fewer than stages.  [default: none]"),
@@ -315,11 +316,6 @@ def read_count(place: str, text: str, allowed: str = COUNT, error: type[HpsimErr
     if value.denominator != 1:
         raise error(place, text, allowed)
     return int(value)
-
-
-def printable(text: str) -> str:
-    """Names from a file, without what would move the cursor."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _one_or_each(knob: str, text: str, allowed: str, read: Callable[[str, str, str], Any]) -> Any:

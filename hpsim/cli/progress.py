@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from hpsim.cli.words import counted
+from hpsim.kernels._compiling import working_time
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
     from hpsim.sweep.run import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
+_SETTLED = 2.0  # seconds of work, before which a rate would be mostly about loading
 
 
 def bar_is_shown() -> bool:
@@ -25,20 +28,52 @@ def bar_is_shown() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
+class Bar:
+    """A bar with words beside it, in one line of the terminal however narrow that is."""
+
+    def __init__(self, drawn: RichProgress) -> None:
+        self._drawn = drawn
+        self._task = drawn.add_task("starting", total=None)
+
+    def show(self, done: int, total: int, words: Sequence[str]) -> None:
+        """``done`` of ``total``; of the ``words``, the most important first, those that fit."""
+        told = fitting(words, self._drawn.console.width - _bar_width(self._drawn.console.width) - 1)
+        self._drawn.update(self._task, total=total, completed=done, description=told)
+
+    def say(self, sentence: str) -> None:
+        """A line above the bar, and not into it."""
+        from rich.text import Text
+
+        self._drawn.console.print(Text(sentence), soft_wrap=True)
+
+
+def _bar_width(columns: int) -> int:
+    return 24 if columns >= 100 else 10 if columns >= 60 else 8
+
+
+def fitting(words: Sequence[str], columns: int) -> str:
+    """The first of ``words``, and as many of the next as ``columns`` have room for."""
+    shown = list(words)
+    while len(shown) > 1 and len(" · ".join(shown)) > columns:
+        shown.pop()
+    return " · ".join(shown)
+
+
 @contextmanager
-def plain_bar() -> Iterator[Callable[..., None]]:
-    """A bar on stderr, and a function that updates it: ``total``, ``completed``, ``description``."""
+def bar_on_stderr() -> Iterator[Bar]:
+    """A bar that disappears when the block ends."""
     from rich import progress as rich_progress
     from rich.console import Console
 
-    bar = rich_progress.Progress(
-        rich_progress.BarColumn(bar_width=24),
+    console = Console(stderr=True)
+    drawn = rich_progress.Progress(
+        rich_progress.BarColumn(bar_width=_bar_width(console.width)),
         rich_progress.TextColumn("{task.description}", markup=False),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
     )
-    with bar:
-        yield partial(bar.update, bar.add_task("starting", total=None))
+    with drawn:
+        yield Bar(drawn)
 
 
 @contextmanager
@@ -60,75 +95,55 @@ def opening(progress: Progress) -> str:
 
 @contextmanager
 def _bar(name: str) -> Iterator[Callable[[Progress], None]]:
-    from rich import progress as rich_progress
-    from rich.console import Console
-    from rich.table import Column
-    from rich.text import Text
-
-    console = Console(stderr=True)
-    bar = rich_progress.Progress(
-        rich_progress.BarColumn(bar_width=24 if console.width >= 80 else 10, table_column=Column(no_wrap=True)),
-        rich_progress.TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=False)),
-        console=console,
-        transient=True,
-    )
-    started = time.monotonic()
+    started = working_time()
     opened = False
-    with bar:
-        task = bar.add_task("starting", total=None)
+    with bar_on_stderr() as bar:
 
         def show(progress: Progress) -> None:
             nonlocal opened
             if progress.parts_recorded and not opened:
-                bar.console.print(
-                    Text(f"{name}: {opening(progress)}"), soft_wrap=True
-                )  # above the bar, and not into it
+                bar.say(f"{name}: {opening(progress)}")
             opened = True
-            bar.update(
-                task,
-                total=progress.parts_total,
-                completed=progress.parts_done + progress.parts_failed,
-                description=state(progress, time.monotonic() - started),
-            )
+            done = progress.parts_done + progress.parts_failed
+            bar.show(done, progress.parts_total, state(progress, working_time() - started))
 
         yield show
 
 
 @contextmanager
 def _lines(name: str) -> Iterator[Callable[[Progress], None]]:
-    started = time.monotonic()
+    started = working_time()
     next_line = None
 
     def show(progress: Progress) -> None:
         nonlocal next_line
         now = time.monotonic()
         if next_line is None or now >= next_line:
-            words = opening(progress) if next_line is None else state(progress, now - started)
+            words = opening(progress) if next_line is None else " · ".join(state(progress, working_time() - started))
             click.echo(f"{name}: {words}", err=True)
             next_line = now + SECONDS_BETWEEN_LINES
 
     yield show
 
 
-def state(progress: Progress, seconds: float) -> str:
-    """``progress`` in words, ``seconds`` after the start.
+def state(progress: Progress, seconds: float) -> list[str]:
+    """``progress`` in words, the most important first, after ``seconds`` of work.
 
-    For instance ``3/954 chunks · 3.1 M points · 80.2 M points/s · 0:12 left``.
+    For instance ``3/954 chunks``, ``3.1 M points``, ``80.2 M points/s``, ``0:12 left``.
     """
-    words = [
-        f"{progress.parts_done:,}/{progress.parts_total:,} chunks",
-        f"{_quantity(progress.points_done)} points",
-    ]
+    words = [f"{progress.parts_done:,}/{progress.parts_total:,} chunks"]
     if progress.parts_failed:
         words.append(f"{progress.parts_failed:,} failed")
-    if progress.points_computed and seconds > 0:
+    words.append(f"{quantity(progress.points_done)} points")
+    if progress.points_computed and seconds >= _SETTLED:
         rate = progress.points_computed / seconds
-        words.append(f"{_quantity(rate)} points/s")
+        words.append(f"{quantity(rate)} points/s")
         words.append(f"{_clock((progress.points_total - progress.points_done) / rate)} left")
-    return " · ".join(words)
+    return words
 
 
-def _quantity(count: float) -> str:
+def quantity(count: float) -> str:
+    """``12.3 M``: a large number with three or four digits."""
     for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if count >= size:
             return f"{count / size:.{1 if count < 100 * size else 0}f} {letter}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import counterexamples
 from hpsim.cli.exits import COUNTEREXAMPLE
 from hpsim.cli.sweep import json_option
 from hpsim.conjecture.in_words import point_in_words, sides_in_words
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", shell_complete=counterexamples)
 @json_option
 def replay(file: str, as_json: bool) -> None:
     """Decide the counterexample in FILE (a path, or the name of a shipped one, or a claim's id) again.

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import files, sweep_files
 from hpsim.cli.exits import COUNTEREXAMPLE, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
-from hpsim.cli.options import WHOLE, as_flags, workers_option
+from hpsim.cli.options import WHOLE, workers_option
 from hpsim.cli.statement_options import read_claim, statement_options
 from hpsim.cli.sweep import json_option
 from hpsim.cli.words import counted
@@ -32,8 +33,14 @@ if TYPE_CHECKING:
     "--budget", type=WHOLE, metavar="N", help="Points to look at [default: 4,000,000, or the sweep's points]."
 )
 @click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="N", help="Seed of the random numbers.")
-@click.option("--sweep", "sweep_file", metavar="FILE", help="Look at the points of this sweep instead, in its regimes.")
-@click.option("--save", metavar="FILE", help="Write the counterexample, for `hpsim replay`.")
+@click.option(
+    "--sweep",
+    "sweep_file",
+    metavar="FILE",
+    shell_complete=sweep_files,
+    help="Look at the points of this sweep instead, in its regimes.",
+)
+@click.option("--save", metavar="FILE", shell_complete=files, help="Write the counterexample, for `hpsim replay`.")
 @workers_option
 @json_option
 def search(
@@ -73,7 +80,7 @@ def search(
     keep_freed_memory()
     started = time.monotonic()
     try:
-        with as_flags("sweep"), search_on_stderr() as show:
+        with search_on_stderr() as show:
             result = library(claim, budget=budget, seed=seed, sweep=sweep, workers=workers, on_progress=show)
     except Interrupted as stop:
         stopped_by(stop.signum, "nothing is decided")

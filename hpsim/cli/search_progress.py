@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpsim.cli.progress import SECONDS_BETWEEN_LINES, bar_is_shown, plain_bar
+from hpsim.cli.progress import SECONDS_BETWEEN_LINES, bar_is_shown, bar_on_stderr, quantity
+from hpsim.kernels._compiling import working_time
 
 if TYPE_CHECKING:
     from hpsim.conjecture.search_result import Progress
@@ -24,38 +25,40 @@ def search_on_stderr() -> Iterator[Show]:
         yield show
 
 
-def state(progress: Progress, seconds: float) -> str:
-    """``progress`` in words: ``random · 1,200,000 of 4,000,000 points · 20,100,000 points/s · closest 3.1e-05``."""
-    words = [progress.phase, f"{progress.points:,} of {progress.budget:,} points"]
+def state(progress: Progress, seconds: float) -> list[str]:
+    """``progress`` in words, the most important first, after ``seconds`` of work.
+
+    For instance ``random``, ``1.2 M of 4.0 M points``, ``20.1 M points/s``, ``closest 3.1e-05``.
+    """
+    words = [progress.phase, f"{quantity(progress.points)} of {quantity(progress.budget)} points"]
     if progress.points and seconds > 0:
-        words.append(f"{progress.points / seconds:,.0f} points/s")
+        words.append(f"{quantity(progress.points / seconds)} points/s")
     if progress.margin is not None:
         words.append("ties" if abs(progress.margin) < 1e-12 else f"closest {progress.margin:.2g}")
-    return " · ".join(words)
+    return words
 
 
 @contextmanager
 def _bar() -> Iterator[Show]:
-    started = time.monotonic()
-    with plain_bar() as update:
+    started = working_time()
+    with bar_on_stderr() as bar:
 
         def show(progress: Progress) -> None:
-            words = state(progress, time.monotonic() - started)
-            update(total=progress.budget, completed=progress.points, description=words)
+            bar.show(progress.points, progress.budget, state(progress, working_time() - started))
 
         yield show
 
 
 @contextmanager
 def _lines() -> Iterator[Show]:
-    started = time.monotonic()
-    next_line = started + SECONDS_BETWEEN_LINES
+    started = working_time()
+    next_line = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def show(progress: Progress) -> None:
         nonlocal next_line
         now = time.monotonic()
         if now >= next_line:
-            click.echo(f"search: {state(progress, now - started)}", err=True)
+            click.echo(f"search: {' · '.join(state(progress, working_time() - started))}", err=True)
             next_line = now + SECONDS_BETWEEN_LINES
 
     yield show

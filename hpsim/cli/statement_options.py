@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hpsim.cli.options import as_flags
+from hpsim.cli.completion import claim_ids
 from hpsim.errors import HpsimError, SweepFileError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _REGIME = 'NAME={knob: value, …}, for example --regime "tight={overlap: 0, buf
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PARTS = (
-    click.argument("statement"),
+    click.argument("statement", shell_complete=claim_ids),
     click.option(
         "--regime",
         "regimes",
@@ -75,8 +75,7 @@ def read_claim(
     if len(given) < len(regimes):
         raise HpsimError("--regime", "one name twice", "each regime once")
     try:
-        with as_flags("relation"):
-            return asked_claim(statement, given, relation, known)
+        return asked_claim(statement, given, relation, known)
     except StatementError as error:
         raise _with_example(error) from None
 

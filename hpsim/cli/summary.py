@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,8 @@ import click
 from hpsim.cli.exits import COUNTEREXAMPLE
 from hpsim.cli.sweep import json_option
 from hpsim.cli.violations import in_words
+from hpsim.cli.words import counted
+from hpsim.errors import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from hpsim.analysis.summary import Summary
 
 _WIDTH = 120  # more than the tables need, so that no number is cut short
+_VIOLATIONS_SHOWN = 5
 _QUANTILES = {"p5": "5 %", "p25": "25 %", "median": "50 %", "p75": "75 %", "p95": "95 %", "max": "max"}
 
 
@@ -45,7 +50,7 @@ def summary(folder: Path, as_json: bool) -> None:
         click.echo(line)
     if found.run.totals.violations:
         if not as_json:
-            for line in _violations(found.run, stored_violations(found.run)):
+            for line in _violations(found.run, folder, stored_violations(found.run)):
                 click.echo(line)
         sys.exit(COUNTEREXAMPLE)
 
@@ -69,13 +74,14 @@ def _json(found: Summary, violations: Iterable[dict[str, Any]]) -> Iterator[str]
 
 def _page(found: Summary) -> Iterator[str]:
     run, totals = found.run, found.run.totals
+    unit = printable(f" [{run.unit}]") if run.unit else ""
     state = "complete" if run.unfinished is None else "unfinished"
     yield f"{run.sweep['name']}: {state}, {run.parts_done:,} of {run.parts_total:,} parts, {run.sweep['arithmetic']}"
     yield (
         f"{totals.configs:,} configurations · {totals.points:,} points · {totals.cells:,} cells · "
         f"{totals.violations:,} violations"
     )
-    claims = f"claims checked: {' · '.join(run.sweep['claims']) or 'none'}"
+    claims = printable(f"claims checked: {' · '.join(run.sweep['claims']) or 'none'}")
     yield from textwrap.wrap(claims, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     yield "\nworst relative error of recurrence and closed form"
     for regime in run.closed_regimes:
@@ -84,7 +90,6 @@ def _page(found: Summary) -> Iterator[str]:
         yield "\nno tables of quantiles: this run kept violations only (`record: points` in the sweep keeps all)"
         return
     yield from _section("phase transition by S", _phase(found.phase))
-    unit = f" [{run.unit}]" if run.unit else ""
     yield from _section(f"homogeneity bias sum(tau_max - tau){unit} by S", _quantiles(found.bias or [], ["S"], False))
     if found.overlap_gain is None:
         yield "\noverlap gain T_blocking / T_async: needs both of these regimes in the sweep"
@@ -118,10 +123,15 @@ def _error(worst: float | None) -> str:
     return f"{worst:.1e}" if worst else "0"
 
 
-def _violations(run: Run, rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    yield f"\n{run.totals.violations:,} violations; those stored (at most 1,000 a part):"
-    for row in rows:
+def _violations(run: Run, folder: Path, rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The first violations in words, and the command that shows what else is stored (at most 1,000 a part)."""
+    first = list(islice(rows, _VIOLATIONS_SHOWN + 1))
+    more = len(first) > _VIOLATIONS_SHOWN
+    yield f"\n{counted(run.totals.violations, 'violation')}{f'; the first {_VIOLATIONS_SHOWN}' if more else ''}:"
+    for row in first[:_VIOLATIONS_SHOWN]:
         yield f"  {in_words(row, run.regimes)}"
+    if more:
+        yield f"all that are stored: {shlex.join(['hpsim', 'query', printable(str(folder)), 'FROM violations'])}"
 
 
 def _section(title: str, table: Table) -> Iterator[str]:

@@ -9,12 +9,15 @@ import click
 
 from hpsim.cli import LazyGroup
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import sweep_files
 from hpsim.cli.options import WHOLE
 from hpsim.cli.words import counted
-from hpsim.errors import SweepFileError
+from hpsim.errors import SweepFileError, printable
 
 if TYPE_CHECKING:
     from hpsim.sweep.estimate import Estimate
+
+_PIPED_WIDTH = 200  # a pipe has no width; nothing here should wrap
 
 settings_option = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the file; repeatable."
@@ -28,6 +31,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
         "run": ("hpsim.cli.sweep_run:run", "Run a sweep into a run folder, or resume it."),
         "show": ("hpsim.cli.sweep:show", "The sweep with all defaults filled in, and its size."),
         "config": ("hpsim.cli.sweep:config", "One configuration of a sweep."),
+        "list": ("hpsim.cli.sweep:list_shipped", "The sweeps that come with hpsim."),
         "schema": ("hpsim.cli.sweep:schema", "The JSON Schema of sweep files, for editors."),
     },
 )
@@ -36,7 +40,7 @@ def sweep() -> None:
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", shell_complete=sweep_files)
 @settings_option
 @json_option
 def show(file: str, settings: tuple[str, ...], as_json: bool) -> None:
@@ -56,7 +60,41 @@ def show(file: str, settings: tuple[str, ...], as_json: bool) -> None:
     click.echo(dump(loaded.resolved()), nl=False)
     about = "about " if loaded.source == "sampled" else ""
     for line in (*_size_lines(size, about), *(f"note: {note}" for note in notes)):
-        click.echo(f"# {line}")
+        click.echo(f"# {printable(line)}")
+
+
+@click.command(name="list")
+@json_option
+def list_shipped(as_json: bool) -> None:
+    """List the sweeps that come with hpsim: `hpsim sweep run NAME` runs one of them, from anywhere."""
+    from hpsim.sweep.file.yaml_file import shipped
+    from hpsim.sweep.spec import load_sweep
+
+    listed = []
+    for name, path in shipped("sweeps").items():
+        loaded = load_sweep(path)
+        about = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#").strip()
+        listed.append({"name": name, "configs": loaded.n_configs, "points": loaded.n_points, "about": about})
+    click.echo(json.dumps(listed, indent=2) if as_json else _list_page(listed))
+
+
+def _list_page(listed: list[dict[str, Any]]) -> str:
+    from rich import box
+    from rich.table import Table
+
+    from hpsim.cli.page import page_console, page_text
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    table.add_column("name", no_wrap=True)
+    table.add_column("configurations", justify="right", no_wrap=True)
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("what it is")
+    for row in listed:
+        table.add_row(row["name"], f"{row['configs']:,}", f"{row['points']:,}", row["about"])
+    console = page_console(_PIPED_WIDTH)
+    with console.capture() as capture:
+        console.print(table)
+    return page_text(capture).lstrip("\n")
 
 
 @click.command()
@@ -68,7 +106,7 @@ def schema() -> None:
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", shell_complete=sweep_files)
 @click.option("--id", "number", type=WHOLE, required=True, metavar="N", help="Number of the configuration, from 0.")
 @settings_option
 @json_option
@@ -112,7 +150,7 @@ def _bytes(count: float) -> str:
 def _aligned(values: dict[str, Any]) -> str:
     """One line a value; what the sweep does not have, such as a share of overlap, is left out."""
     width = max(map(len, values))
-    return "\n".join(f"{key:<{width}}  {_text(value)}" for key, value in values.items() if value is not None)
+    return "\n".join(f"{key:<{width}}  {printable(_text(value))}" for key, value in values.items() if value is not None)
 
 
 def _text(value: Any) -> str:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import folders, sweep_files
 from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
-from hpsim.cli.options import as_flags, workers_option
+from hpsim.cli.options import workers_option
 from hpsim.cli.sweep import settings_option
 from hpsim.cli.violations import config_command, in_words
 from hpsim.cli.words import counted
+from hpsim.errors import in_brief, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file")
-@click.option("--out", metavar="DIR", help="Run folder [default: results/<name>].")
+@click.argument("file", shell_complete=sweep_files)
+@click.option("--out", metavar="DIR", shell_complete=folders, help="Run folder [default: results/<name>].")
 @workers_option
 @settings_option
 @click.option("--fresh", is_flag=True, help="Remove the run that is in the folder and start over.")
@@ -44,8 +46,7 @@ def run(file: str, out: str | None, workers: int | None, settings: tuple[str, ..
     sweep = load_sweep(file, settings)
     for sentence in sweep.rounding():
         click.echo(f"note: {sentence}", err=True)
-    with as_flags("out"):
-        folder = folder_of(sweep, out)
+    folder = folder_of(sweep, out)
     announce_compilation()
     keep_freed_memory()
     try:
@@ -84,7 +85,7 @@ def summary(sweep: Sweep, report: RunReport) -> str:
         words.append(f"worst relative error {', '.join(errors)}")
     checked = report.parts_skipped == sweep.n_chunks
     words.append("already complete, checked" if checked else f"{report.wall_seconds:,.1f} s")
-    return f"{' · '.join(words)} → {report.folder}"
+    return f"{' · '.join(words)} → {printable(str(report.folder))}"
 
 
 def _violations(sweep: Sweep, report: RunReport, file: str, settings: Sequence[str]) -> Iterator[str]:
@@ -104,10 +105,11 @@ def _failures(report: RunReport) -> Iterator[str]:
     yield f"{counted(report.parts_failed, 'chunk')} failed (the same command tries again):"
     for failure in report.failures:
         configs = failure.configs
-        yield f"  chunk {failure.index}, configurations {configs.start} to {configs.stop - 1}: {failure.error}"
+        where = f"chunk {failure.index}, configurations {configs.start} to {configs.stop - 1}"
+        yield f"  {where}: {in_brief(failure.error)}"
 
 
 def _finished(stop: RunInterrupted, folder: Path) -> str:
     progress = stop.progress
-    done = f"{progress.parts_done:,} of {progress.parts_total:,} parts are finished in {folder}"
+    done = f"{progress.parts_done:,} of {progress.parts_total:,} parts are finished in {printable(str(folder))}"
     return f"{done}; the same command resumes"

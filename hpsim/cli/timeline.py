@@ -16,14 +16,13 @@ from hpsim.cli.pipeline_options import (
     names_in_short,
     pipeline_options,
     pipelines_from,
-    printable,
     read_count,
     read_regime,
     regime_in_words,
     regime_options,
 )
 from hpsim.cli.words import counted, microbatches
-from hpsim.errors import HpsimError, PipelineError
+from hpsim.errors import HpsimError, PipelineError, printable
 from hpsim.regime import Regime
 from hpsim.timeline.moments import KINDS
 from hpsim.timeline.terminal import LEAST_WIDTH

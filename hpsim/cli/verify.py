@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.cli.completion import claim_ids
 from hpsim.cli.exits import COUNTEREXAMPLE, FAILED_CHUNKS, quit_at_once, stopped_by
 from hpsim.cli.memory import keep_freed_memory
 from hpsim.cli.options import WHOLE, workers_option
 from hpsim.cli.sweep import json_option
-from hpsim.errors import HpsimError
+from hpsim.errors import HpsimError, in_brief
 
 if TYPE_CHECKING:
     from hpsim.cli.verify_report import Verified
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Random configurations of the exact sweep, 8 points each [default: 1250000].",
 )
-@click.option("--claims", "ids", metavar="ID[,ID…]", help="Only these claims, and no sweeps.")
+@click.option("--claims", "ids", metavar="ID[,ID…]", shell_complete=claim_ids, help="Only these claims, and no sweeps.")
 @click.option("--no-proofs", is_flag=True, help="Do without the solver; every claim is searched.")
 @click.option("--seconds", type=float, metavar="T", help="Time limit of one proof [default: 15].")
 @workers_option
@@ -57,7 +58,8 @@ def verify(
     except HpsimError:
         raise
     except Exception as error:
-        click.echo(f"error: a check failed, so nothing is decided: {type(error).__name__}: {error}", err=True)
+        told = in_brief(f"{type(error).__name__}: {error}")
+        click.echo(f"error: a check failed, so nothing is decided: {told}", err=True)
         sys.exit(FAILED_CHUNKS)
 
     from hpsim.cli.verify_report import as_data, report

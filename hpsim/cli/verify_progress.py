@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from hpsim.cli.progress import SECONDS_BETWEEN_LINES, bar_is_shown, plain_bar
+from hpsim.cli.progress import SECONDS_BETWEEN_LINES, bar_is_shown, bar_on_stderr
 from hpsim.cli.words import counted
 
 Show = Callable[[int, int, str], None]
@@ -23,10 +23,10 @@ def claims_on_stderr() -> Iterator[Show]:
 
 @contextmanager
 def _bar() -> Iterator[Show]:
-    with plain_bar() as update:
+    with bar_on_stderr() as bar:
 
         def show(done: int, total: int, name: str) -> None:
-            update(total=total, completed=done, description=_state(done, total, name))
+            bar.show(done, total, _state(done, total, name))
 
         yield show
 
@@ -39,12 +39,12 @@ def _lines() -> Iterator[Show]:
         nonlocal next_line
         now = time.monotonic()
         if next_line is None or now >= next_line:
-            words = counted(total, "claim") if next_line is None else _state(done, total, name)
+            words = counted(total, "claim") if next_line is None else " · ".join(_state(done, total, name))
             click.echo(f"verify: {words}", err=True)
             next_line = now + SECONDS_BETWEEN_LINES
 
     yield show
 
 
-def _state(done: int, total: int, name: str) -> str:
-    return f"{done}/{total} claims · {name}"
+def _state(done: int, total: int, name: str) -> list[str]:
+    return [f"{done}/{total} claims", name]

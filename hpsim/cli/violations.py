@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from hpsim.errors import printable
+
 _WITH_CLOSED_FORM = ("thm1", "thm2", "thm3", "partial", "rendezvous")
 
 
@@ -18,7 +20,8 @@ def in_words(row: dict[str, Any], regimes: Sequence[str]) -> str:
         inputs["rho"] = row["rho"]
     given = ", ".join(f"{name} = {value}" for name, value in inputs.items())
     values = "; ".join(_sides(row, name) for name in _about(row["claim"], regimes))
-    return f"{row['claim']} fails at configuration {row['config_id']}, {given}{': ' if values else ''}{values}"
+    words = f"{row['claim']} fails at configuration {row['config_id']}, {given}{': ' if values else ''}{values}"
+    return printable(words)
 
 
 def _about(claim: str, regimes: Sequence[str]) -> list[str]:
@@ -58,4 +61,4 @@ def run_command(file: str, settings: Sequence[str], out: str) -> str:
 
 def _sweep_command(command: str, file: str, settings: Sequence[str], *options: str) -> str:
     overrides = [word for setting in settings for word in ("--set", setting)]
-    return shlex.join(["hpsim", "sweep", command, file, *overrides, *options])
+    return printable(shlex.join(["hpsim", "sweep", command, file, *overrides, *options]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hpsim.cli.announce import announce_compilation
+from hpsim.errors import printable
 
 if TYPE_CHECKING:
     from hpsim.warmup import Warmup
@@ -23,7 +24,7 @@ def warmup() -> None:
     from hpsim import warmup as library
 
     announce_compilation()
-    click.echo(_in_words(library.warmup()))
+    click.echo(printable(_in_words(library.warmup())))
 
 
 def _in_words(done: Warmup) -> str:

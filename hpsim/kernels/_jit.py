@@ -9,9 +9,7 @@ announced.
 from __future__ import annotations
 
 import inspect
-import logging
 import os
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +19,7 @@ import numba
 from numba.core import config, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
+from hpsim.kernels import _compiling
 from hpsim.kernels._code_files import CodeFiles
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,30 +45,26 @@ def kernel(function: F) -> F:
     return compiled
 
 
-class _FirstCompilation(event.Listener):
-    """Tells once a process that a kernel is really compiled, not read from the disk; ours, not one of the user's."""
+class _Compilations(event.Listener):
+    """Tells of kernels that are really compiled, not read from the disk; of ours, not of one of the user's."""
 
     def on_start(self, _event: event.Event) -> None:
-        dispatcher = (_event.data or {}).get("dispatcher")
-        if getattr(getattr(dispatcher, "py_func", None), "__module__", "").startswith("hpsim.kernels."):
-            event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
-            announce(dispatcher.stats.cache_path)  # type: ignore[union-attr]
+        dispatcher = _ours(_event)
+        if dispatcher is not None:
+            _compiling.started(dispatcher.stats.cache_path)
 
     def on_end(self, _event: event.Event) -> None:
-        pass
+        if _ours(_event) is not None:
+            _compiling.ended()
 
 
-event.register("numba:compile", _FirstCompilation())  # type: ignore[no-untyped-call]
+def _ours(_event: event.Event) -> Any:
+    dispatcher = (_event.data or {}).get("dispatcher")
+    own = getattr(getattr(dispatcher, "py_func", None), "__module__", "").startswith("hpsim.kernels.")
+    return dispatcher if own else None
 
 
-def announce(folder: str | None) -> None:
-    """Say that kernels are compiled: a line on stderr where it is a terminal, elsewhere to the logger ``hpsim``."""
-    kept = f"the code is kept in {folder}, so this happens once" if folder else "there is no folder to keep the code in"
-    told = f"compiling the simulation kernels for this processor, up to half a minute; {kept}"
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(told, file=sys.stderr)
-    else:
-        logging.getLogger("hpsim").info(told)
+event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call]
 
 
 class _Named:

@@ -12,7 +12,7 @@ from hpsim import formulas
 from hpsim.errors import PipelineError
 from hpsim.exact import NumberLike, exact
 from hpsim.logs.bootstrap import Bootstrap, Estimate, estimate
-from hpsim.logs.columns import LogError, nearest, printable, shown
+from hpsim.logs.columns import LogError, brief, nearest, shown
 from hpsim.logs.read import RequestLog, Requests
 from hpsim.logs.statistics import duration_quantile
 from hpsim.pipeline import Pipeline
@@ -188,8 +188,8 @@ def _choose(log: RequestLog, hosts: Sequence[str], model: str | None) -> list[Re
     by_host = {requests.host: requests for requests in log.requests if requests.model == chosen}
     idle = [host for host in hosts if host not in by_host]
     if idle:
-        found = f"no request for {shown(chosen)} on {', '.join(map(printable, idle))}"
-        raise LogError("pipeline", found, f"hosts that served it: {', '.join(map(printable, sorted(by_host)))}")
+        found = f"no request for {shown(chosen)} on {', '.join(map(brief, idle))}"
+        raise LogError("pipeline", found, f"hosts that served it: {', '.join(map(brief, sorted(by_host)))}")
     return [by_host[host] for host in hosts]
 
 
@@ -197,10 +197,10 @@ def _only_model(log: RequestLog, hosts: Sequence[str]) -> str:
     served = {host: [requests.model for requests in log.requests if requests.host == host] for host in hosts}
     several = next((host for host in hosts if len(served[host]) > 1), None)
     if several is not None:
-        found = f"{printable(several)} serves {len(served[several])} models"
-        raise LogError("model", found, f"one of them with --model: {', '.join(map(printable, served[several]))}")
+        found = f"{brief(several)} serves {len(served[several])} models"
+        raise LogError("model", found, f"one of them with --model: {', '.join(map(brief, served[several]))}")
     models = sorted({models[0] for models in served.values()})
     if len(models) > 1:
-        found = f"these hosts serve different models: {', '.join(map(printable, models))}"
+        found = f"these hosts serve different models: {', '.join(map(brief, models))}"
         raise LogError("model", found, "hosts that share one, chosen with --model")
     return models[0]

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from hpsim.errors import HpsimError
+from hpsim.errors import HpsimError, printable
 from hpsim.units import SECONDS
 
 NAMED = ("host", "model", "duration_s")
@@ -113,7 +113,7 @@ def check_columns(place: str, found: Sequence[str], given: Mapping[str, str]) ->
     matched = match_columns(found, given)
     for field, column in given.items():
         if field not in matched:
-            raise LogError(f"{place}: map", f"{field}={printable(column)}, but there is no such column", _found(found))
+            raise LogError(f"{place}: map", f"{field}={brief(column)}, but there is no such column", _found(found))
     for column in matched.values():
         if found.count(column) > 1:
             raise LogError(place, f"the column {shown(column)} stands there {found.count(column)} times", "once")
@@ -143,7 +143,7 @@ def guesses(fields: Iterable[str], found: Iterable[str]) -> dict[str, str]:
 
 def map_flags(columns: Mapping[str, str]) -> str:
     """The command line that says ``columns``, with the unit that their names tell."""
-    flags = [f"--map {_quoted(f'{field}={printable(column)}')}" for field, column in columns.items()]
+    flags = [f"--map {_quoted(f'{field}={brief(column)}')}" for field, column in columns.items()]
     times = [column for field, column in columns.items() if field.endswith("_s")]
     units = {_UNIT_WORDS[word] for column in times for word in _words(column) if word in _UNIT_WORDS}
     return " ".join(flags + [f"--unit {unit}" for unit in units if len(units) == 1])
@@ -155,23 +155,18 @@ def nearest(word: str, known: Iterable[str]) -> str:
     lower = {name.lower(): name for name in reversed(names)}
     close = difflib.get_close_matches(str(word).lower()[:100], list(lower)[:_COMPARED], n=1, cutoff=0.5)
     listed = _listed(names)
-    return f"did you mean {printable(lower[close[0]])}? Allowed: {listed}" if close else f"allowed: {listed}"
+    return f"did you mean {brief(lower[close[0]])}? Allowed: {listed}" if close else f"allowed: {listed}"
 
 
-def one_line(text: object) -> str:
-    """``text`` without what would move the cursor."""
-    return "".join(character if character.isprintable() else " " for character in str(text))
-
-
-def printable(text: str) -> str:
+def brief(text: str) -> str:
     """A name from a file on one line of moderate length."""
-    line = one_line(text)
+    line = printable(str(text))
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 
 def shown(text: object) -> str:
     """What was written, quoted, for a message."""
-    return repr(printable(str(text)))
+    return repr(brief(str(text)))
 
 
 def _own_column(field: str, found: Sequence[str]) -> str | None:
@@ -218,7 +213,7 @@ def _found(found: Sequence[str]) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - _LISTED
-    return ", ".join(map(printable, names[:_LISTED])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(brief, names[:_LISTED])) + (f" and {more} more" if more > 0 else "")
 
 
 def _quoted(pair: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpsim.logs.columns import LogError, printable
+from hpsim.logs.columns import LogError, brief
 from hpsim.logs.source import (
     CUT_OFF,
     FEWER,
@@ -220,7 +220,7 @@ def _names(place: str, header: str, separator: str) -> list[str]:
     try:
         rows = list(csv.reader(io.StringIO(header, newline=""), delimiter=separator))
     except csv.Error as fault:
-        raise LogError(f"{place}: header", printable(str(fault)), "names of columns on the first line") from None
+        raise LogError(f"{place}: header", brief(str(fault)), "names of columns on the first line") from None
     if len(rows) != 1:
         raise LogError(f"{place}: header", "lines that end with a carriage return alone", "LF or CR LF at their end")
     if len(rows[0]) > MOST_COLUMNS:

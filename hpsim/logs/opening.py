@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import cast
 
-from hpsim.logs.columns import LogError, printable
+from hpsim.logs.columns import LogError, brief
 from hpsim.logs.delimited import delimited
 from hpsim.logs.json_lines import json_lines
 from hpsim.logs.parquet import parquet
@@ -79,4 +79,4 @@ def _head(file: io.BufferedReader) -> bytes:
 
 
 def _first_line(fault: Exception) -> str:
-    return printable(str(fault).split("\n")[0]) or type(fault).__name__
+    return brief(str(fault).split("\n")[0]) or type(fault).__name__

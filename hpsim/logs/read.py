@@ -10,18 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from hpsim.errors import SweepFileError
+from hpsim.errors import SweepFileError, printable
 from hpsim.exact import NumberLike
 from hpsim.logs.columns import (
     LogError,
+    brief,
     check_columns,
     checked_map,
     checked_unit,
     guesses,
     map_flags,
     match_columns,
-    one_line,
-    printable,
 )
 from hpsim.logs.gather import Gathered
 from hpsim.logs.opening import opened
@@ -154,7 +153,7 @@ def read_log(
     columns = []
     hints: dict[str, None] = {}
     for file, path in files.items():
-        place = one_line(file)
+        place = printable(file)
         before = gathered.read
         gathered.start(place)
         with opened(path, place) as source:
@@ -198,11 +197,10 @@ def _finished(
     kept = sum(len(group.duration) for group in requests)
     if not kept:
         why = "; ".join(
-            f"{drop.count} {drop.column} {drop.reason} (first {drop.place}: {printable(drop.found)})"
-            for drop in dropped
+            f"{drop.count} {drop.column} {drop.reason} (first {drop.place}: {brief(drop.found)})" for drop in dropped
         )
         allowed = "times as numbers with a point, such as 1.13, at least 0; --map and --unit say what a column holds"
-        place = ", ".join(map(one_line, files[:3])) + (" and more" if len(files) > 3 else "")
+        place = ", ".join(map(printable, files[:3])) + (" and more" if len(files) > 3 else "")
         raise LogError(place, f"none of {gathered.read} requests can be used: {why}", allowed)
     if any("start" in matched for matched in columns) and gathered.period.span() is None:
         hints.append(
@@ -228,7 +226,7 @@ def _hints(matched: Mapping[str, str], found: Iterable[str]) -> Iterable[str]:
     if "id" in matched:
         return
     like = guesses(["id"], [column for column in found if column not in matched.values()])
-    advice = f"; if {printable(like['id'])} is one: {map_flags(like)}" if like else ""
+    advice = f"; if {brief(like['id'])} is one: {map_flags(like)}" if like else ""
     yield f"duplicates were not looked for: there is no column id{advice}"
 
 
@@ -246,7 +244,7 @@ def _distinct(paths: str | Path | Iterable[str | Path]) -> dict[str, str]:
             raise LogError(fault.place, fault.found, fault.allowed) from None
         real = os.path.realpath(path)
         if real in seen:
-            raise LogError(one_line(file), "the same file twice", "each file once")
+            raise LogError(printable(file), "the same file twice", "each file once")
         seen.add(real)
         found[file] = path
     return found

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hpsim.logs.columns import LogError, printable
+from hpsim.logs.columns import LogError, brief
 
 if TYPE_CHECKING:
     import pyarrow
@@ -59,7 +59,7 @@ class Malformed:
         """Note a row that holds ``text``."""
         self.rows.setdefault(reason, []).append(row)
         if reason not in self.found:
-            self.found[reason] = printable(text[:200].strip())
+            self.found[reason] = brief(text[:200].strip())
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import yaml
 
@@ -137,7 +137,21 @@ def dump(data: object) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes the text that this module would read as a number, which is more than YAML 1.1 does."""
+    """Quotes the text that this module would read as a number, which is more than YAML 1.1 does.
+
+    Text that would move the cursor of a terminal is quoted too, with its characters as escapes.
+    """
+
+    def analyze_scalar(self, scalar: str) -> Any:
+        analysis = super().analyze_scalar(scalar)
+        if not scalar.isprintable():  # of the styles this leaves double quotes
+            analysis.allow_flow_plain = analysis.allow_block_plain = False
+            analysis.allow_single_quoted = analysis.allow_block = False
+        return analysis
+
+    def write_double_quoted(self, text: str, split: bool = True) -> None:
+        self.allow_unicode = text.isprintable()
+        super().write_double_quoted(text, split)
 
 
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(rf"(?:{_NUMBER.pattern})\Z"), list("-+.0123456789"))
