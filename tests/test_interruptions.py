@@ -15,6 +15,7 @@ from pathlib import Path
 import children
 import pyarrow.parquet as pq
 import pytest
+from analysis_runs import SAMPLED, make_run
 from conftest import scaled, slow
 from fake_runs import content
 
