@@ -12,6 +12,8 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
+_SECONDS_BETWEEN_SIGNALS = 0.2  # one that arrives just before a wait begins does not end it
+
 
 class _Helper:
     """A thread that does one task after another, and waits in between."""
@@ -92,8 +94,9 @@ def _helper() -> _Helper:
 
 def _wait_for(running: list[LockType]) -> None:
     for done in running:
-        with done:  # released again: after an interrupt it is waited for once more
+        while not done.acquire(timeout=_SECONDS_BETWEEN_SIGNALS):
             pass
+        done.release()  # after an interrupt it is waited for once more
 
 
 def on_threads(work: Callable[[], Result], threads: int, stopped: Event) -> list[Result]:

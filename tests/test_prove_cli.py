@@ -132,7 +132,7 @@ def test_nothing_to_export_is_told(tmp_path: Path) -> None:
         (("cor9",), "statement: cor9 is neither a condition nor the id of a claim"),
         (("cor5", "--seconds", "0"), "seconds: 0; a time limit above 0"),
         (("cor5", "--stages", "0"), "stages: 0; a whole number of at least 1"),
-        (("cor5", "--relation", "same S"), "--relation: 'same S', but there is one pipeline only"),
+        (("cor5", "--relation", "same S"), "relation: 'same S', but there is one pipeline only"),
         (("cor5", "--smt", "/no/such/folder/file"), "--smt /no/such/folder/file: "),
     ],
 )

@@ -443,7 +443,7 @@ def test_the_regimes_of_a_sweep_are_known(tmp_path: Path) -> None:
     own = run("search", "T(tight) == T_async", "--sweep", str(file), "--regime", "tight={overlap: 1}")
     assert own.exit_code == 0, "what is defined beside the statement comes first"
     refused = run("search", "T(drawn) >= T_async", "--sweep", str(file))
-    told = "--sweep: its regime drawn draws buffers for each configuration; fixed counts; or the statement among "
+    told = "sweep: its regime drawn draws buffers for each configuration; fixed counts; or the statement among "
     assert str(refused.exception).startswith(told)
 
 
@@ -524,7 +524,7 @@ BAD = [
     (["A.tau == B.tau"], "column 1"),
     (["nosuchclaim"], "neither a condition nor the id of a claim; see hpsim claims"),
     (["T(tight) > 2"], '; to define it: --regime "tight={overlap: 0, buffers: 1}"'),
-    (["T_async > 2", "--relation", "similar"], "--relation: 'similar'; one of same S, permutation"),
+    (["T_async > 2", "--relation", "similar"], "relation: 'similar'; one of same S, permutation"),
     (["T_async > 2", "--relation", "same S"], "one pipeline only"),
     (["T(a) > 2", "--regime", "a"], "--regime: 'a'; NAME={knob: value, …}"),
     (["T(a) > 2", "--regime", "a=5"], "is no mapping of knobs"),
