@@ -219,7 +219,7 @@ def test_a_file_within_the_limits_takes_half_a_gigabyte_at_most(content: str, tm
         "resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
         "try:\n    load_sweep(sys.argv[1])\n"
         "except SweepFileError as error:\n    assert len(str(error)) < 2000\n"
-        "print(re.search(r'VmHWM:\\s*([0-9]+) kB', open('/proc/self/status').read())[1])"  # ru_maxrss is the parent's too
+        "print(re.search(r'VmHWM:\\s*([0-9]+) kB', open('/proc/self/status').read())[1])"
     )
     root = Path(__file__).parent.parent
     command = [sys.executable, "-c", code, str(file)]
