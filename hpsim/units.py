@@ -46,8 +46,8 @@ def time_in(value: object, unit: str | None) -> Fraction:
     if own not in SECONDS:
         raise ValueError(f"the unit {own[:40]!r} (known are {', '.join(SECONDS)})")
     if unit not in SECONDS:
-        at_hand = "no unit is given for the others" if unit is None else f"the others are in {unit[:40]!r}"
-        raise ValueError(f"a time in {own}, but {at_hand}")
+        unknown = f"but the unit is {unit[:40]!r}" if unit else f"without a unit to convert it to (--unit {own})"
+        raise ValueError(f"a time in {own}, {unknown}")
     return number * SECONDS[own] / SECONDS[unit]
 
 

@@ -254,16 +254,20 @@ def test_a_strange_run_is_refused_in_one_line(folder: Path, damage: Callable[[Pa
         assert "\n" not in str(refusal.value)
 
 
-def test_a_part_with_other_columns_is_refused(folder: Path) -> None:
-    """A part with a sound record but columns of another type is damage, not numbers of another kind."""
+@pytest.mark.parametrize("change", ["columns", "rows"])
+def test_a_part_unlike_its_record_is_refused(folder: Path, change: str) -> None:
+    """A part with a sound record, but columns of another type or more rows than it says, is damage to every reader."""
     import hashlib
 
     import pyarrow.parquet
 
     part, record = folder / "points" / "part-000001.parquet", folder / RECORD
     table = pyarrow.parquet.ParquetFile(part).read()
-    text = table.set_column(3, "T_gpipe", pyarrow.array(["1"] * len(table)))
-    pyarrow.parquet.write_table(text, part)
+    if change == "columns":
+        table = table.set_column(3, "T_gpipe", pyarrow.array(["1"] * len(table)))
+    else:
+        table = pyarrow.concat_tables([table] * 1000)
+    pyarrow.parquet.write_table(table, part)
     content = json.loads(record.read_text())
     del content["sha256"]
     content["tables"]["points"] |= {

@@ -294,3 +294,15 @@ def test_a_log_that_comes_through_a_pipe(path):
     )
     here = json.loads(log(path, "--json"))
     assert json.loads(piped.stdout)["groups"] == here["groups"]
+
+
+@pytest.mark.parametrize("hosts", ["a\nb", "a\rb"])
+def test_a_list_of_hosts_on_two_lines_is_one_message(hosts, monkeypatch, capsys):
+    """What is no list of names is refused with its place."""
+    monkeypatch.setattr(sys, "argv", ["hpsim", "log", "gateway", "--pipeline", hosts, "--bootstrap", "0"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    out, err = capsys.readouterr()
+    assert (end.value.code, out) == (2, "")
+    assert err.startswith("error: --pipeline: 'a")
+    assert err.count("\n") == 1

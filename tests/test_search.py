@@ -607,3 +607,13 @@ def test_a_catalogued_claim_brings_its_relation() -> None:
     asked = question_of(claim("prop2"))
     assert asked.relation == "permutation"
     assert not search(asked, budget=scaled(100_000)).refuted
+
+
+@pytest.mark.parametrize("more", [4095, 5000, 10**9])
+def test_makespans_of_very_many_micro_batches_count_as_what_they_are(more: int) -> None:
+    """Beyond what lanes simulate no point is counted as failed in float64, and the margin is that of the makespans."""
+    found = search(f"T_async(M+{more}) >= T_async", budget=2000)
+    assert found.example is None
+    assert found.artefacts == 0
+    assert found.margin is not None
+    assert found.margin > 0.8

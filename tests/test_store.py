@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -488,3 +489,44 @@ def test_first_violations_come_from_recorded_parts_only(tmp_path: Path) -> None:
     (tmp_path / "_parts" / "000001.json").unlink()
     with RunFolder.open(tmp_path, sweep) as folder:
         assert [row["config_id"] for row in folder.first_violations(4)] == [2, 13]
+
+
+@pytest.mark.parametrize("name", ["_parts", "configs", "points", "violations"])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_nothing_is_written_or_removed_behind_a_link(tmp_path: Path, name: str, fresh: bool) -> None:
+    """A table or the records that are a link into another folder: refused, and what is there stays as it is."""
+    fill(tmp_path / "run")
+    fill(tmp_path / "other", FakeSweep(configs=10, violating=(5,), seed=3))
+    for file in (tmp_path / "run" / name).iterdir():
+        file.unlink()
+    (tmp_path / "run" / name).rmdir()
+    (tmp_path / "run" / name).symlink_to(tmp_path / "other" / name, target_is_directory=True)
+    before = content(tmp_path)
+    with pytest.raises(RunFolderError, match="is a link"):
+        RunFolder.open(tmp_path / "run", SWEEP, fresh=fresh)
+    assert content(tmp_path) == before
+
+
+def test_a_run_folder_may_be_a_link(tmp_path: Path) -> None:
+    """The whole folder on another disk is the user's own choice."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "run").symlink_to(tmp_path / "disk", target_is_directory=True)
+    fill(tmp_path / "run")
+    fill(tmp_path / "run", FakeSweep(configs=6), fresh=True)
+    assert "_parts/000001.json" in content(tmp_path / "disk")
+
+
+BOMB = "a: &a [1]\n" + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghijk"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [BOMB, "".join(f"k{k}: 1\n" for k in range(100_000)), f"a: {'x' * 40_000_000}"],
+    ids=["bomb", "keys", "text"],
+)
+def test_a_hostile_sweep_yaml_of_another_sweep_is_not_expanded(tmp_path: Path, text: str) -> None:
+    """A run that is not ours to continue is refused at once, whatever its sweep.yaml would grow to."""
+    fill(tmp_path)
+    (tmp_path / "sweep.yaml").write_text(text)
+    with pytest.raises(RunFolderError, match=r"another sweep \(its sweep.yaml cannot be read\)"):
+        RunFolder.open(tmp_path, FakeSweep(configs=10, seed=2))

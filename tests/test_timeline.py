@@ -424,10 +424,13 @@ def test_dark_figures(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        ([], "FILE: 2 pipelines; --pipeline with the name of one: 'a', 'b'\n"),
-        (["--pipeline", "c"], "--pipeline: 'c' is not in FILE; one of 'a', 'b'\n"),
+        ([], "{file}: 2 pipelines; --pipeline with the name of one: 'a', 'b'\n"),
+        (["--pipeline", "c"], "--pipeline: 'c' is not in {file}; one of 'a', 'b'\n"),
         (["--pipeline", "a", "--tau", "1"], "timeline: both FILE and times; FILE alone, or --tau, "),
-        (["--pipeline", "a", "--unit", "cycles"], "--unit: cycles, and the times of FILE are in 'min'; units that can"),
+        (
+            ["--pipeline", "a", "--unit", "cycles"],
+            "--unit: cycles, and the times of {file} are in 'min'; units ",
+        ),
     ],
 )
 def test_a_file_and_what_does_not_go_with_it(flags, told, pipelines_file, monkeypatch, capsys, tmp_path):
@@ -438,7 +441,7 @@ def test_a_file_and_what_does_not_go_with_it(flags, told, pipelines_file, monkey
         main()
     out, err = capsys.readouterr()
     assert (end.value.code, out) == (2, "")
-    assert err.startswith(f"error: {as_typed(told, flags)}")
+    assert err.startswith(f"error: {as_typed(told.format(file=pipelines_file), flags)}")
 
 
 def test_files(tmp_path):
@@ -491,7 +494,7 @@ def test_files(tmp_path):
         (["--tau", "1", "--unit", "cycles", "--out", "a.json"], "unit: 'cycles'; one of ns, us, µs, ms, s, min"),
         (["--tau", "1", "--unit", ""], "--unit: ''; one of ns, us, µs, ms, s, min, h, or a word of your own such as"),
         (["--tau", "1", "--unit", "1 ms"], "--unit: '1 ms'; "),
-        (["--tau", "1ms"], "tau[0]: a time in ms, but no unit is given for the others; "),
+        (["--tau", "1ms"], "tau[0]: a time in ms, without a unit to convert it to (--unit ms); "),
         (["--tau", "1", "--unit", "ms", "--window", "1", "--feedback", "2 parsec"], "feedback: the unit 'parsec' "),
     ],
 )  # fmt: skip

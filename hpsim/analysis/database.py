@@ -97,7 +97,7 @@ def connect(run: Run, *, memory: str = MEMORY, ordered: bool = False) -> Iterato
     for name, parts in run.files.items():
         declared = run.schema(name)
         for part in parts:
-            with opened_part(part, declared):
+            with opened_part(part, declared, run.rows[part]):
                 pass  # DuckDB would cast what has another type
     with tempfile.TemporaryDirectory(prefix="hpsim-", ignore_cleanup_errors=True) as scratch:
         link = Path(

@@ -66,7 +66,7 @@ class Frames:
         names = [name for name in schema.names if self.selected is None or name in self.selected]
         empty = pyarrow.schema([schema.field(name) for name in names]).empty_table()
         with told_plainly(self.run.path):
-            parts = [read_part(file, schema, names) for file in self.run.files[table]]
+            parts = [read_part(file, schema, self.run.rows[file], names) for file in self.run.files[table]]
         rows = pyarrow.concat_tables([empty, *parts])
         del parts
         frame: pandas.DataFrame = rows.to_pandas(split_blocks=True, self_destruct=True)

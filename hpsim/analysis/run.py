@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from hpsim.errors import RunFolderError, SweepFileError
 from hpsim.regime import NAMES
 from hpsim.sweep import columns
-from hpsim.sweep.durable import check_is_text, read_at_most, read_json, told_plainly
-from hpsim.sweep.file.yaml_file import MAX_BYTES, MOST_VALUES, parse
-from hpsim.sweep.record import FORMAT, RECORDS, Record, numbered, part_path, read_record
+from hpsim.sweep.durable import check_is_text, read_json, told_plainly
+from hpsim.sweep.record import FORMAT, RECORDS, Record, kept_sweep, numbered, part_path, read_record
 from hpsim.sweep.spec import Sweep, make_sweep
 from hpsim.sweep.totals import Totals
 
@@ -24,8 +23,6 @@ _IDENTIFIED_BY = {"format": int, "sweep_sha256": str, "parts_total": int}  # in 
 _ANEW = "the same `hpsim sweep run --fresh` writes the run again"
 if TYPE_CHECKING:
     import pyarrow
-
-ROOM = 4  # a resolved sweep spells out ranges, and d and latency of every pipeline
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,8 @@ class Run:
         Over the finished parts.
     files : dict of str to list of Path
         Table → the files of the finished parts, in the order of the sweep. A part without a violation has no file.
+    rows : dict of Path to int
+        How many rows each of them has.
     """
 
     path: Path
@@ -56,6 +55,7 @@ class Run:
     parts_lost: int
     totals: Totals
     files: dict[str, list[Path]]
+    rows: dict[Path, int]
 
     @property
     def regimes(self) -> list[str]:
@@ -135,6 +135,7 @@ def open_run(path: str | Path) -> Run:
         about = _about(folder)
         sweep, data = _sweep(folder, about)
         files: dict[str, list[Path]] = {name: [] for name in columns.TABLES}
+        rows: dict[Path, int] = {}
         totals, done, lost = Totals(), 0, 0
         for number, file in sorted(numbered(folder, RECORDS)):
             if number >= sweep.n_chunks:
@@ -145,9 +146,11 @@ def open_run(path: str | Path) -> Run:
                 continue
             done += 1
             totals += record.totals
-            for table in record.tables:
-                files[table].append(part_path(folder, table, number))
-    return Run(folder, data, done, sweep.n_chunks, lost, totals, files)
+            for table, written in record.tables.items():
+                part = part_path(folder, table, number)
+                files[table].append(part)
+                rows[part] = written.rows
+    return Run(folder, data, done, sweep.n_chunks, lost, totals, files, rows)
 
 
 def _about(folder: Path) -> Mapping[str, Any]:
@@ -173,15 +176,12 @@ def _sweep(folder: Path, about: Mapping[str, Any]) -> tuple[Sweep, dict[str, Any
     """The resolved sweep of the run, checked as a sweep file is, and in the words of one."""
     file = folder / "sweep.yaml"
     try:
-        text = read_at_most(file, ROOM * MAX_BYTES)
-        data, _ = parse((text or b"").decode(), str(file), most_values=ROOM * MOST_VALUES)
+        data = kept_sweep(folder)
         if not isinstance(data, dict) or isinstance(data.get("pipelines"), str):  # a run keeps the pipelines themselves
             raise RunFolderError(str(file), "is damaged", _ANEW)
         sweep = make_sweep(data, str(file))
     except FileNotFoundError:
         raise RunFolderError(str(file), "is missing", _ANEW) from None
-    except UnicodeDecodeError:
-        raise RunFolderError(str(file), "is damaged (it is not UTF-8)", _ANEW) from None
     except SweepFileError as error:
         raise RunFolderError(error.place, f"is damaged ({error.found})", _ANEW) from None
     if (sweep.sha256, sweep.n_chunks) != (about["sweep_sha256"], about["parts_total"]):

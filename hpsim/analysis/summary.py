@@ -145,4 +145,4 @@ def stored_violations(run: Run) -> Iterator[dict[str, Any]]:
     """Each stored violation, its row of the table, in the order of the sweep; one part in memory at a time."""
     with told_plainly(run.path):
         for file in run.files["violations"]:
-            yield from read_part(file, run.schema("violations")).to_pylist()
+            yield from read_part(file, run.schema("violations"), run.rows[file]).to_pylist()

@@ -104,10 +104,12 @@ class LanePipeline:
         table = self._table(regime, knobs, overlap, stops)
         bound = float(table[-1].max())
         error: Any = 0.0 if unit and bound < 2.0**53 * unit else bound * _ROUNDING * (self.S + float(stops[-1]))
-        if beyond.any():
-            error = np.where(beyond, np.inf, error)
+        values = _looked_up(table, stops, counts)
+        if beyond.any():  # about so long, and decided exactly
+            values = np.where(beyond, values + (wanted - 1) * as_float(self.law(regime)).values, values)
+            bound, error = float(values.max()), np.where(beyond, np.inf, error)
         exact_times = isinstance(error, float) and error == 0.0
-        return Term(FloatNumber(_looked_up(table, stops, counts), unit if exact_times else 0.0, bound, error), domain)
+        return Term(FloatNumber(values, unit if exact_times else 0.0, bound, error), domain)
 
     def slope(self, regime: str) -> Number:
         """Steady time per micro-batch, by the law and so only nearly: the cycle ratio itself decides what is close."""

@@ -86,7 +86,7 @@ def log(
     summary = summarize(requests, bootstrap)
     made = None
     if pipeline is not None:
-        hosts = [host.strip() for host in next(csv.reader([pipeline]), [])]  # a name with a comma stands in quotes
+        hosts = _hosts(pipeline)
         transfers = d.split(",") if d and d.strip() else None
         made = assemble(requests, hosts, model, quantile or 0.0, transfers, 8 if M is None else M, bootstrap)
     if as_json:
@@ -95,6 +95,24 @@ def log(
         from hpsim.cli.log_table import report
 
         click.echo(report(requests, summary, made))
+
+
+def _hosts(text: str) -> list[str]:
+    """The names in ``--pipeline``; one with a comma stands in quotes.
+
+    Raises
+    ------
+    LogError
+        When the text is no list of names.
+    """
+    from hpsim.logs import LogError
+
+    try:
+        return [host.strip() for host in next(csv.reader([text]), [])]
+    except csv.Error as fault:
+        raise LogError(
+            "pipeline", f"{text[:60]!r} ({fault})", "names of hosts separated by commas, on one line"
+        ) from None
 
 
 def _as_data(log: RequestLog, summary: Summary, made: Assembly | None) -> dict[str, Any]:

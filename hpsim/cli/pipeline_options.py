@@ -175,7 +175,7 @@ def pipelines_from(
         if any(times is not None for times in (tau, d, latency)):
             raise PipelineError(command, "both FILE and times", f"FILE alone, or --tau, --d and --latency; {example}")
         entries = _from_file(file, word)
-        return entries if entry is None else [_called(entries, entry)]
+        return entries if entry is None else [_called(file, entries, entry)]
     if entry is not None:
         raise PipelineError("--pipeline", "--pipeline without FILE", "a pipelines file, or times alone")
     if tau is None:
@@ -191,11 +191,11 @@ def names_in_short(entries: list[tuple[dict[str, Any], Pipeline]]) -> str:
     return ", ".join(map(in_short, names[:_NAMES])) + more
 
 
-def _called(entries: list[tuple[dict[str, Any], Pipeline]], name: str) -> tuple[dict[str, Any], Pipeline]:
+def _called(file: str, entries: list[tuple[dict[str, Any], Pipeline]], name: str) -> tuple[dict[str, Any], Pipeline]:
     for about, pipeline in entries:
         if about["name"] == name:
             return about, pipeline
-    raise PipelineError("--pipeline", f"{in_short(name)} is not in FILE", f"one of {names_in_short(entries)}")
+    raise PipelineError("--pipeline", f"{in_short(name)} is not in {file}", f"one of {names_in_short(entries)}")
 
 
 def _read_unit(text: str | None) -> str | None:
@@ -218,18 +218,18 @@ def _from_file(file: str, unit: str | None) -> list[tuple[dict[str, Any], Pipeli
     return [
         (
             {"name": entry.name, "unit": unit or own, "stages": list(entry.stages), "note": entry.note},
-            _converted(entry.pipeline(), own, unit),
+            _converted(file, entry.pipeline(), own, unit),
         )
         for entry in loaded.pipelines
     ]
 
 
-def _converted(pipeline: Pipeline, own: str | None, unit: str | None) -> Pipeline:
+def _converted(file: str, pipeline: Pipeline, own: str | None, unit: str | None) -> Pipeline:
     """``pipeline``, its times in ``unit`` where the file has its own unit and another is asked for."""
     if own is None or unit is None or own == unit:
         return pipeline
     if own not in SECONDS or unit not in SECONDS:
-        found = f"{unit}, and the times of FILE are in {in_short(own)}"
+        found = f"{unit}, and the times of {file} are in {in_short(own)}"
         raise PipelineError("--unit", found, f"units that can be converted: {', '.join(SECONDS)}")
     factor = SECONDS[own] / SECONDS[unit]
     times = (pipeline.tau, pipeline.d, pipeline.latency)

@@ -73,7 +73,7 @@ def timeline(
     entries = pipelines_from("timeline", _EXAMPLE, file, entry, tau, d, latency, unit)
     if len(entries) > 1:
         found = f"{len(entries)} pipelines"
-        raise PipelineError("FILE", found, f"--pipeline with the name of one: {names_in_short(entries)}")
+        raise PipelineError(file or "FILE", found, f"--pipeline with the name of one: {names_in_short(entries)}")
     ((about, pipeline),) = entries
     count, regime = read_count("M", M), read_regime(**knobs, unit=about["unit"])
     pipeline.free(count)  # whether the makespan fits float64 is told before anything large is made

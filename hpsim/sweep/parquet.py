@@ -57,21 +57,21 @@ def written_by(file: Path) -> str | None:
     return None
 
 
-def read_part(file: Path, declared: pyarrow.Schema, names: Sequence[str] | None = None) -> pyarrow.Table:
-    """The rows of a part, with the columns ``names`` or all of the ``declared`` ones.
+def read_part(file: Path, declared: pyarrow.Schema, rows: int, names: Sequence[str] | None = None) -> pyarrow.Table:
+    """The rows of a part, so many by its record, with the columns ``names`` or all of the ``declared`` ones.
 
     Raises
     ------
     RunFolderError
-        When it is damaged, or has other columns than a part of such a run.
+        When it is damaged, or has other columns or another number of rows.
     """
-    with opened_part(file, declared) as parquet:
+    with opened_part(file, declared, rows) as parquet:
         return parquet.read(columns=names, use_threads=False).replace_schema_metadata()
 
 
 @contextmanager
-def opened_part(file: Path, declared: pyarrow.Schema) -> Iterator[pyarrow.parquet.ParquetFile]:
-    """A part with exactly the ``declared`` columns, open for reading.
+def opened_part(file: Path, declared: pyarrow.Schema, rows: int) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """A part with exactly the ``declared`` columns and so many ``rows``, open for reading.
 
     Raises
     ------
@@ -80,10 +80,10 @@ def opened_part(file: Path, declared: pyarrow.Schema) -> Iterator[pyarrow.parque
     """
     import pyarrow.parquet
 
-    found = "it has other columns than a part of this run"
+    found = "it has other columns, or another number of rows, than its record and the sweep say"
     try:
         with open_regular(file) as opened, pyarrow.parquet.ParquetFile(opened) as parquet:
-            if parquet.schema_arrow.remove_metadata() == declared:
+            if parquet.schema_arrow.remove_metadata() == declared and parquet.metadata.num_rows == rows:
                 yield parquet
                 return
     except Exception as error:  # whatever reading a damaged file may lead to

@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hpsim.errors import SweepFileError
 from hpsim.regime import NAMES
 from hpsim.sweep.durable import LARGEST_JSON, read_at_most
+from hpsim.sweep.file.yaml_file import MAX_BYTES, MOST_VALUES, parse
 from hpsim.sweep.totals import Totals
 
 if TYPE_CHECKING:
     from hpsim.sweep.spec import Sweep
 
 FORMAT: Final = 1
+ROOM = 4  # a resolved sweep spells out ranges, and d and latency of every pipeline
 RECORDS = "_parts"
 PART = re.compile(r"part-[0-9]{6,18}\.parquet")
 RECORD = re.compile(r"[0-9]{6,18}\.json")
@@ -104,6 +107,28 @@ def read_record(path: Path) -> Record | None:
         return None
     record = Record(**{name: getattr(read, name) for name in Record.model_fields})
     return record if record.sealed() == content else None
+
+
+def kept_sweep(folder: Path) -> object:
+    """The plain data of a run's ``sweep.yaml``, which may be larger than a sweep file, and is else read as strictly.
+
+    Raises
+    ------
+    FileNotFoundError
+        When it is not there.
+    SweepFileError
+        When it is damaged, or too large.
+    """
+    file = folder / "sweep.yaml"
+    content = read_at_most(file, ROOM * MAX_BYTES)
+    if content is None:
+        raise SweepFileError(str(file), "too large, or no regular file", "the file that the run wrote")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise SweepFileError(str(file), "not UTF-8", "the file that the run wrote") from None
+    data, _ = parse(text, str(file), most_values=ROOM * MOST_VALUES)
+    return data
 
 
 def record_path(folder: Path, number: int) -> Path:

@@ -18,10 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from hpsim import __version__
-from hpsim.errors import RunFolderError
+from hpsim.errors import RunFolderError, SweepFileError
 from hpsim.sweep import columns
 from hpsim.sweep.differences import differing_keys, short
 from hpsim.sweep.durable import (
@@ -31,22 +29,25 @@ from hpsim.sweep.durable import (
     fsync_directory,
     lock,
     open_regular,
+    read_at_most,
     read_json,
     told_plainly,
     write_durably,
 )
-from hpsim.sweep.file.yaml_file import dump
+from hpsim.sweep.file.yaml_file import MOST_VALUES, dump, parse
 from hpsim.sweep.parquet import footer, parquet_bytes, read_part, written_by
 from hpsim.sweep.record import (
     FORMAT,
     PART,
     RECORD,
     RECORDS,
+    ROOM,
     SHA256,
     Covered,
     Record,
     TableRecord,
     entries,
+    kept_sweep,
     numbered,
     part_path,
     read_record,
@@ -120,6 +121,13 @@ class RunFolder:
 
     def _prepare(self, fresh: bool) -> None:
         ours = self._written_here()
+        linked = [name for name in _DIRECTORIES if (self.path / name).is_symlink()]
+        if linked:
+            raise RunFolderError(
+                str(self.path / linked[0]),
+                "is a link, and files of a run would be removed or written behind it",
+                "a folder itself; the run folder as a whole may be a link",
+            )
         if not ours:
             strangers = [name for name in os.listdir(self.path) if not LEFTOVER.fullmatch(name)]
             if strangers:
@@ -193,11 +201,11 @@ class RunFolder:
 
     def _differences(self) -> str:
         try:
-            kept = self.path / "sweep.yaml"
-            there = yaml.safe_load(kept.read_bytes() if kept.is_file() else b"[")
-        except (OSError, ValueError, RecursionError, yaml.YAMLError):
+            there = kept_sweep(self.path)
+        except (OSError, SweepFileError):
             return "its sweep.yaml cannot be read"
-        differing = list(differing_keys(there, yaml.safe_load(dump(self.sweep.resolved()))))
+        here, _ = parse(dump(self.sweep.resolved()), "sweep", most_values=ROOM * MOST_VALUES)
+        differing = list(differing_keys(there, here))
         more = f", and {len(differing) - MOST_KEYS_SHOWN} more" if len(differing) > MOST_KEYS_SHOWN else ""
         return ", ".join(differing[:MOST_KEYS_SHOWN]) + more or "its sweep.yaml was changed since"
 
@@ -232,7 +240,7 @@ class RunFolder:
     def _lay_out(self) -> None:
         resolved = dump(self.sweep.resolved()).encode()
         kept = self.path / "sweep.yaml"
-        if not kept.is_file() or kept.read_bytes() != resolved:
+        if not kept.is_file() or read_at_most(kept, len(resolved)) != resolved:
             write_durably(kept, resolved)
         for name in (RECORDS, *(columns.TABLES if self.sweep.record == "points" else ["violations"])):
             (self.path / name).mkdir(exist_ok=True)
@@ -330,9 +338,9 @@ class RunFolder:
         with told_plainly(self.path):
             for number, part in sorted(numbered(self.path, "violations")):
                 record = read_record(record_path(self.path, number))
-                if record is None or not record.belongs(self.sweep, number):
+                if record is None or not record.belongs(self.sweep, number) or "violations" not in record.tables:
                     continue
-                table = read_part(part, declared)
+                table = read_part(part, declared, record.tables["violations"].rows)
                 ids = table.column("config_id").to_pylist()  # in ascending order
                 firsts = [place for place, config_id in enumerate(ids) if place == 0 or config_id != ids[place - 1]]
                 rows += table.take(firsts[: most - len(rows)]).to_pylist()
