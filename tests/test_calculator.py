@@ -198,3 +198,9 @@ def test_wrong_flags_are_the_errors_of_calc(given: list[str], tmp_path: Path, mo
         told.append(str(caught.value))
     assert told[0] == told[1]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_flags_need_stages() -> None:
+    """Other fields alone make no pipeline; the message says what to add."""
+    with pytest.raises(HpsimError, match="calculator: flags of a pipeline without --tau; for example"):
+        calculator("--M", "8")

@@ -75,6 +75,8 @@ def _place(
     """
     if all(text is None for text in (tau, d, M, rho, measured, unit)):
         return ""
+    if tau is None:
+        raise PipelineError("calculator", "flags of a pipeline without --tau", _EXAMPLE)
     ((about, pipeline),) = pipelines_from("calculator", _EXAMPLE, None, None, tau, d, None, unit)
     count = read_count("M", "8" if M is None else M)
     share = read_number("rho", "1" if rho is None else rho, _SHARE)
