@@ -173,3 +173,34 @@ def test_the_command_loads_nothing_heavy() -> None:
     )
     ended = children.run([sys.executable, "-c", script], check=True)
     assert ended.stderr == "set()\n"
+
+
+def test_flags_fill_in_the_page(tmp_path: Path) -> None:
+    """What calc takes stands in the printed address, exactly and in the unit asked for."""
+    page = tmp_path / "x.html"
+    given = ("--tau", "500us,1,1/3", "--d", "0.2,0", "--M", "1e2", "--rho", "0.5", "--measured", "1s", "--unit", "ms")
+    printed = calculator("--out", str(page), *given).stdout
+    assert printed == f"{page.as_uri()}#tau=0.5,1,1/3&d=0.2,0&M=100&rho=0.5&T=1000\n"
+    assert calculator("--out", str(page), "--tau", "1,2").stdout.endswith("#tau=1,2&d=0&M=8&rho=1&T=\n")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [["--tau", "1,x"], ["--tau", "1,2", "--d", "1,2"], ["--tau", "1", "--M", "0"], ["--tau", "1", "--rho", "2"]],
+)
+def test_wrong_flags_are_the_errors_of_calc(given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong flag is the same message as from hpsim calc, and no page is written."""
+    monkeypatch.chdir(tmp_path)
+    told = []
+    for command in ("calc", "calculator"):
+        with pytest.raises(HpsimError) as caught:
+            CliRunner().invoke(cli, [command, *given], catch_exceptions=False)
+        told.append(str(caught.value))
+    assert told[0] == told[1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_flags_need_stages() -> None:
+    """Other fields alone make no pipeline; the message says what to add."""
+    with pytest.raises(HpsimError, match="calculator: flags of a pipeline without --tau; for example"):
+        calculator("--M", "8")
