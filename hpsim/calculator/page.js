@@ -142,10 +142,12 @@ function commit() {
   update();
 }
 
+/** The address opens for others where the page is served; of a file only the part behind it means something to them. */
 async function copyLink() {
   commit();
   const link = field("link");
-  link.value = location.href;
+  const isFile = location.protocol === "file:";
+  link.value = isFile ? location.hash : location.href;
   let isCopied = true;
   try {
     await navigator.clipboard.writeText(link.value);
@@ -155,7 +157,8 @@ async function copyLink() {
     isCopied = document.execCommand("copy");
   }
   link.hidden = isCopied;
-  field("copied").textContent = say(isCopied ? "copied" : "copy_by_hand");
+  const [done, byHand] = isFile ? ["copied_text", "copy_by_hand_text"] : ["copied", "copy_by_hand"];
+  field("copied").textContent = say(isCopied ? done : byHand);
 }
 
 field("inputs").addEventListener("input", onTyping);

@@ -107,7 +107,7 @@ def test_examples_are_links(page: Page) -> None:
 
 
 def test_the_link_is_copied(page: Page) -> None:
-    """The button puts the address of this very result on the clipboard, and says so."""
+    """Of a page that is a file the button copies what stands behind its address, and says what that is good for."""
     page.driver.execute_cdp_cmd(
         "Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
     )
@@ -115,14 +115,14 @@ def test_the_link_is_copied(page: Page) -> None:
     replace(page, "M", "7")
     page.element("copy").click()
     wait(page, "document.getElementById('copied').textContent !== ''")
-    assert page.text("copied") == "Link copied."
+    assert page.text("copied").startswith("Copied as text: this page is a file on this computer")
     copied = page.driver.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
-    assert copied == page.script("return location.href")
+    assert copied == page.script("return location.hash")
     assert "M=7&" in copied
 
 
 def test_without_a_clipboard_the_link_is_shown(page: Page) -> None:
-    """Where the browser lets no page copy, the link stands selected in a field."""
+    """Where the browser lets no page copy, the text stands selected in a field."""
     page.open(SHARED)
     page.script(
         "Object.defineProperty(navigator, 'clipboard', { value: undefined }); document.execCommand = () => false;"
@@ -130,7 +130,7 @@ def test_without_a_clipboard_the_link_is_shown(page: Page) -> None:
     page.element("copy").click()
     wait(page, "document.getElementById('copied').textContent !== ''")
     assert page.element("link").is_displayed()
-    assert page.element("link").get_property("value") == page.script("return location.href")
+    assert page.element("link").get_property("value") == page.script("return location.hash")
 
 
 def test_the_command_line_gives_the_same(page: Page) -> None:
