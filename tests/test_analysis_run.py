@@ -11,9 +11,9 @@ import children
 import pytest
 from analysis_runs import PARTS, SAMPLED, digests, make_run
 
-from hpsim.analysis import run as opening
 from hpsim.analysis.run import open_run
 from hpsim.errors import MissingExtraError, RunFolderError
+from hpsim.sweep import record
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def test_a_resolved_sweep_may_be_larger_than_the_file_it_came_from(
     folder: Path, monkeypatch: pytest.MonkeyPatch, room: int, opens: bool
 ) -> None:
     """It spells out ranges, and d and latency of every pipeline: it has four times the room of a sweep file."""
-    monkeypatch.setattr(opening, "MOST_VALUES", 30)  # the resolved sweep has about twice as many
-    monkeypatch.setattr(opening, "ROOM", room)
+    monkeypatch.setattr(record, "MOST_VALUES", 30)  # the resolved sweep has about twice as many
+    monkeypatch.setattr(record, "ROOM", room)
     if opens:
         assert open_run(folder).parts_done == PARTS
     else:
