@@ -19,10 +19,11 @@ from hpsim.sweep.record import FORMAT, RECORDS, Record, kept_sweep, numbered, pa
 from hpsim.sweep.spec import Sweep, make_sweep
 from hpsim.sweep.totals import Totals
 
-_IDENTIFIED_BY = {"format": int, "sweep_sha256": str, "parts_total": int}  # in run.json
-_ANEW = "the same `hpsim sweep run --fresh` writes the run again"
 if TYPE_CHECKING:
     import pyarrow
+
+_IDENTIFIED_BY = {"format": int, "sweep_sha256": str, "parts_total": int}  # in run.json
+_ANEW = "the same `hpsim sweep run --fresh` writes the run again"
 
 
 @dataclass(frozen=True)

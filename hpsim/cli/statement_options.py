@@ -52,21 +52,8 @@ def read_claim(
 ) -> Claim:
     """The claim of the catalogue that ``statement`` names, or a claim that says it.
 
-    Parameters
-    ----------
-    statement : str
-        An id, or a statement in the language.
-    regimes : tuple of str
-        ``NAME={knob: value}``, each of them YAML.
-    relation : str, optional
-        How pipelines A and B are related.
-    known : mapping of str to KnobRegime, optional
-        Regimes that a statement may name beyond these, and the built-in ones.
-
-    Raises
-    ------
-    HpsimError
-        When one of them makes no sense.
+    ``regimes`` are ``NAME={knob: value}``, each of them YAML; all else, and the errors, as in
+    :func:`hpsim.conjecture.asked.asked_claim`.
     """
     from hpsim.claims.tree import StatementError
     from hpsim.conjecture.asked import asked_claim
